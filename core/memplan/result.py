@@ -1,0 +1,198 @@
+"""What an estimate answers: instants, terms, band, verdict, recipe, warnings. Frozen data, no arithmetic of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+TermName = Literal[
+    "weights",
+    "adapters",
+    "gradients",
+    "optimizer states",
+    "master weights",
+    "activations",
+    "logits and loss",
+    "temporary buffers",
+    "communication buffers",
+    "framework",
+    "allocator slack",
+]
+TERMS: tuple[TermName, ...] = (
+    "weights",
+    "adapters",
+    "gradients",
+    "optimizer states",
+    "master weights",
+    "activations",
+    "logits and loss",
+    "temporary buffers",
+    "communication buffers",
+    "framework",
+    "allocator slack",
+)
+"""Every term, in the order in which charts stack and tables list them."""
+
+InstantName = Literal["loaded", "forward", "loss", "backward", "optimizer_step"]
+INSTANT_TITLES: dict[InstantName, str] = {
+    "loaded": "Loaded",
+    "forward": "Forward",
+    "loss": "Loss",
+    "backward": "Backward",
+    "optimizer_step": "Optimizer step",
+}
+Verdict = Literal["fits", "tight", "does_not_fit"]
+Basis = Literal["traced", "measured", "published", "extrapolated"]
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerRow:
+    """Equal tensors that one module kind holds: name, shape in symbols and numbers, dtype, bytes of all of them."""
+
+    name: str
+    shape: str
+    dtype: str
+    count: int
+    total_bytes: int
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Instant:
+    """The fullest moment of one part of a training step, by term."""
+
+    name: InstantName
+    step: int
+    """1 for the first step (optimizer states appear in it), 2 for every later one, 0 for loaded."""
+    where: str
+    """Where inside the instant the peak stands: "layer 32 of 32, recomputed"; may be empty."""
+    bytes_by_term: Mapping[TermName, int]
+    """Non-zero terms only, in the order of TERMS; framework and allocator slack included."""
+
+    @property
+    def title(self) -> str:
+        """The instant's name for a person."""
+        return INSTANT_TITLES[self.name]
+
+    @property
+    def total_bytes(self) -> int:
+        """Everything that the process holds then."""
+        return sum(self.bytes_by_term.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """One term: what it holds at the peak and at most, by which formula, made of which tensors."""
+
+    name: TermName
+    bytes_at_peak: int
+    largest_bytes: int
+    formula: str
+    """The formula with this scenario's numbers in it."""
+    source: str
+    tensors: tuple[LedgerRow, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TraceBytes:
+    """Tensors alive on the fullest device as a trace of the framework sees them; the second step's, then the first's."""
+
+    loaded: int
+    optimizer_state: int
+    forward_end: int
+    forward_peak: int
+    backward_peak: int
+    backward_end: int
+    step_peak: int
+    step_end: int
+    zeroed: int
+    peak: int
+    peak_instant: str
+    first_step: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Parameters:
+    """Counts of the whole model, not of one device's share."""
+
+    total: int
+    trainable: int
+    active: int
+    """Parameters that one token passes through; differs from total with experts only."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """Dtypes of weights, gradients, master copy and states in words, and the bytes per parameter that follow."""
+
+    text: str
+    bytes_per_parameter: float
+
+
+@dataclass(frozen=True, slots=True)
+class Process:
+    """What the device's monitor will likely show: allocated, reserved, total, and the band around the total."""
+
+    allocated: int
+    reserved: int
+    total: int
+    low: int
+    high: int
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """What the run cannot do without: a band, low to high."""
+
+    low: int
+    high: int
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """A word about one field: unwise but possible, or an assumption that was made."""
+
+    path: str
+    """The field inside the scenario, `training.optimizer`."""
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """The answer for one scenario."""
+
+    name: str
+    model_name: str
+    parameters: Parameters
+    recipe: Recipe
+    bytes: TraceBytes
+    instants: tuple[Instant, ...]
+    """Loaded, then forward, loss, backward and optimizer step of every later step."""
+    first_step: tuple[Instant, ...]
+    """Forward, loss, backward and optimizer step of the first step."""
+    peak: Instant
+    terms: tuple[Term, ...]
+    process: Process
+    need: Need
+    device_id: str
+    device_name: str
+    usable_bytes: int
+    verdict: Verdict
+    basis: Basis
+    warnings: tuple[Advice, ...] = field(default=())
+
+    @property
+    def peak_bytes(self) -> int:
+        """Tensors alive at the peak (allocated), without framework and slack."""
+        return self.process.allocated
+
+    @property
+    def need_bytes(self) -> int:
+        """The middle of the need's band: the figure of the verdict's sentence."""
+        return (self.need.low + self.need.high) // 2
+
+    @property
+    def headroom_bytes(self) -> int:
+        """Usable less need; negative by how much it does not fit."""
+        return self.usable_bytes - self.need_bytes
