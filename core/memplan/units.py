@@ -21,59 +21,60 @@ _BINARY = {"k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
 
 
 def to_unit(num_bytes: float, unit: Unit) -> float:
-"""Return bytes in the unit.
+    """Return bytes in the unit.
 
->>> to_unit(3 * 2**30, "gib")
-3.0
-"""
-return num_bytes / UNIT_BYTES[unit]
+    >>> to_unit(3 * 2**30, "gib")
+    3.0
+    """
+    return num_bytes / UNIT_BYTES[unit]
 
 
 def format_bytes(num_bytes: float, unit: Unit = "gib", *, signed: bool = False) -> str:
-"""Write bytes for a person: three significant figures, never fewer than the whole units.
+    """Write bytes for a person: three significant figures, never fewer than the whole units.
 
->>> format_bytes(84_900_000_000, "gb"), format_bytes(5 * 2**30 + 2**29), format_bytes(0)
-('84.9 GB', '5.50 GiB', '0 GiB')
->>> format_bytes(7 * 2**20), format_bytes(-15 * 2**30, signed=True)
-('0.01 GiB', '−15.0 GiB')
-"""
-value = abs(to_unit(num_bytes, unit))
-if value == 0:
-text = "0"
-elif value < 9.995:
-text = f"{value:.2f}" if value >= 0.005 else "<0.01"
-elif value < 99.95:
-text = f"{value:.1f}"
-else:
-text = f"{value:.0f}"
-sign = "−" if num_bytes < 0 else "+" if signed and num_bytes > 0 else ""
-return f"{sign}{text} {UNIT_NAMES[unit]}"
+    >>> format_bytes(84_900_000_000, "gb"), format_bytes(5 * 2**30 + 2**29), format_bytes(0)
+    ('84.9 GB', '5.50 GiB', '0 GiB')
+    >>> format_bytes(7 * 2**20), format_bytes(-15 * 2**30, signed=True)
+    ('0.01 GiB', '−15.0 GiB')
+    """
+    value = abs(to_unit(num_bytes, unit))
+    if value == 0:
+        text = "0"
+    elif value < 9.995:
+        text = f"{value:.2f}" if value >= 0.005 else "<0.01"
+    elif value < 99.95:
+        text = f"{value:.1f}"
+    else:
+        text = f"{value:.0f}"
+    sign = "−" if num_bytes < 0 else "+" if signed and num_bytes > 0 else ""
+    return f"{sign}{text} {UNIT_NAMES[unit]}"
 
 
 def format_count(count: int) -> str:
-"""Write a count short.
+    """Write a count short.
 
->>> format_count(8_030_261_248), format_count(1_235_814_400), format_count(512), format_count(1_000_000_000_000)
-('8.03B', '1.24B', '512', '1.00T')
-"""
-for size, letter in ((10**12, "T"), (10**9, "B"), (10**6, "M"), (10**4, "k")):
-if count >= size:
-value = count / (10**3 if letter == "k" else size)
-return f"{value:.2f}{letter}" if value < 10 else f"{value:.1f}{letter}" if value < 100 else f"{value:.0f}{letter}"
-return str(count)
+    >>> format_count(8_030_261_248), format_count(1_235_814_400), format_count(512), format_count(1_000_000_000_000)
+    ('8.03B', '1.24B', '512', '1.00T')
+    """
+    for size, letter in ((10**12, "T"), (10**9, "B"), (10**6, "M"), (10**4, "k")):
+        if count >= size:
+            value = count / (10**3 if letter == "k" else size)
+            decimals = 2 if value < 10 else 1 if value < 100 else 0
+            return f"{value:.{decimals}f}{letter}"
+    return str(count)
 
 
 def parse_count(text: str) -> int:
-"""Read a count as people write it: "4096", "8k" (8000), "8ki" (8192), "1.5M", "7B", "15T".
+    """Read a count as people write it: "4096", "8k" (8000), "8ki" (8192), "1.5M", "7B", "15T".
 
-Raises:
-ValueError: what was found and what can be read.
-"""
-found = _COUNT.match(text)
-letter = found[2].lower() if found else ""
-if not found or (found[3] and letter not in _BINARY):
-raise ValueError(f"{text.strip()!r} is not a count; write 4096, 8k, 8ki (8192), 1.5M, 7B or 15T.")
-value = float(re.sub(r"[_,]", "", found[1])) * (_BINARY if found[3] else _DECIMAL)[letter]
-if value != int(value):
-raise ValueError(f"{text.strip()!r} is not a whole number.")
-return int(value)
+    Raises:
+        ValueError: what was found and what can be read.
+    """
+    found = _COUNT.match(text)
+    letter = found[2].lower() if found else ""
+    if not found or (found[3] and letter not in _BINARY):
+        raise ValueError(f"{text.strip()!r} is not a count; write 4096, 8k, 8ki (8192), 1.5M, 7B or 15T.")
+    value = float(re.sub(r"[_,]", "", found[1])) * (_BINARY if found[3] else _DECIMAL)[letter]
+    if value != int(value):
+        raise ValueError(f"{text.strip()!r} is not a whole number.")
+    return int(value)
