@@ -1,0 +1,75 @@
+# Every task has a plain equivalent in README.md, for systems without make.
+# PYTHON names the Python that makes the virtual environments; it must be 3.11 or newer.
+
+PYTHON ?= python3
+EXAMPLE ?= resources/examples/llama-3.1-8b.memplan
+PYTEST_ARGS ?=
+
+BIN := .venv/bin
+CORE_BIN := .venv-core/bin
+INSTALL := -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
+CHECKED := core gui tests tools benchmarks
+
+.DEFAULT_GOAL := help
+.PHONY: help run test lint types fmt test-core test-all bench clean
+
+help:  ## list the tasks
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 20
+
+run: .venv/.has-gui  ## open the window on the example plan; EXAMPLE=PLAN opens another
+	@$(BIN)/python tools/setup_check.py window
+	@$(BIN)/python tools/run_example.py $(EXAMPLE)
+
+test: lint types test-core test-all  ## everything that must hold: style, types, boundaries, tests
+
+lint: .venv/.has-dev  ## style and boundaries: ruff, import-linter
+	$(BIN)/ruff check $(CHECKED)
+	$(BIN)/ruff format --check $(CHECKED)
+	$(BIN)/lint-imports --no-logo --no-cache
+
+types: .venv/.has-dev  ## types: mypy, strict in the core
+	$(BIN)/mypy
+
+test-core: .venv-core/.has-test  ## the core's tests, where no Qt is installed
+	@$(CORE_BIN)/python -c "import importlib.util as u, sys; sys.exit('Qt is in .venv-core: remove that folder' if u.find_spec('PySide6') else 0)"
+	$(CORE_BIN)/python -m pytest tests/core $(PYTEST_ARGS)
+
+test-all: .venv/.has-dev  ## all tests; PYTEST_ARGS="-k name" picks some
+	@$(BIN)/python tools/setup_check.py offscreen
+	$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+fmt: .venv/.has-dev  ## put the code into its form
+	$(BIN)/ruff check --fix $(CHECKED)
+	$(BIN)/ruff format $(CHECKED)
+
+bench: .venv/.has-gui  ## speeds, as medians and ratios
+	@$(BIN)/python tools/setup_check.py window
+	$(BIN)/python -m benchmarks
+
+clean:  ## remove what the tasks made, virtual environments included
+	rm -rf .venv .venv-core build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	find core gui tests tools benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# The stamps: an environment is made once, and brought up to date when what it should hold changes.
+
+.venv/.made:
+	@$(PYTHON) tools/setup_check.py python
+	$(PYTHON) -m venv .venv
+	@touch $@
+
+.venv-core/.made:
+	@$(PYTHON) tools/setup_check.py python
+	$(PYTHON) -m venv .venv-core
+	@touch $@
+
+.venv/.has-gui: .venv/.made pyproject.toml constraints.txt
+	$(BIN)/python $(INSTALL) --editable '.[gui]'
+	@touch $@
+
+.venv/.has-dev: .venv/.made pyproject.toml constraints.txt
+	$(BIN)/python $(INSTALL) --editable '.[dev]'
+	@touch $@ .venv/.has-gui
+
+.venv-core/.has-test: .venv-core/.made pyproject.toml constraints.txt
+	$(CORE_BIN)/python $(INSTALL) --editable '.[test]'
+	@touch $@

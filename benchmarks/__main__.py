@@ -1,0 +1,49 @@
+"""Runs the benchmarks and prints medians and ratios: `python -m benchmarks [estimate] [edit] [start]`."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+
+from rich.console import Console
+from rich.table import Table
+
+
+def tables_of_estimate() -> Iterator[Table]:
+    """One estimate, small and large."""
+    from benchmarks import estimate
+
+    yield estimate.measure()
+
+
+def tables_of_start() -> Iterator[Table]:
+    """From the start of the process to what a person sees."""
+    from benchmarks import start
+
+    yield start.measure()
+
+
+BENCHMARKS: dict[str, Callable[[], Iterator[Table]]] = {"estimate": tables_of_estimate, "start": tables_of_start}
+
+
+def main(names: list[str]) -> int:
+    """Runs the named benchmarks, or all; returns the exit status."""
+    unknown = [name for name in names if name not in BENCHMARKS]
+    if unknown:
+        print(f"No benchmark is called {', '.join(unknown)}; there are {', '.join(BENCHMARKS)}.", file=sys.stderr)
+        return 2
+    if sys.platform.startswith("linux") and not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
+        os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+    console = Console()
+    platform = os.environ.get("QT_QPA_PLATFORM", "the desktop's own")
+    console.print(f"Python {sys.version.split()[0]}, {os.cpu_count()} processors, Qt platform: {platform}\n")
+    for name in names or BENCHMARKS:
+        for result in BENCHMARKS[name]():
+            console.print(result)
+            console.print()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

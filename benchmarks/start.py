@@ -1,0 +1,32 @@
+"""From the launch of the process to the first paint, and until everything is painted, beside bare windows."""
+
+from __future__ import annotations
+
+from rich.table import Table
+
+from benchmarks.timing import Timing, table, this_python, time_starts
+
+RUNS = 11
+EXAMPLE = "resources/examples/llama-3.1-8b.memplan"
+FIRST, ALL = "first_paint", "all_painted"
+
+
+def measure() -> Table:
+    """Starts memplan and the bare windows in turn."""
+    programs = {
+        "bare QtWidgets window": (this_python("-m", "benchmarks.bare_window"), (FIRST,)),
+        "bare window, one pyqtgraph chart": (this_python("-m", "benchmarks.bare_window", "--chart"), (FIRST, ALL)),
+        "memplan": (this_python("-m", "memplan_gui", EXAMPLE), (FIRST, ALL)),
+    }
+    seconds = time_starts(programs, runs=RUNS)
+    bare = Timing("bare window: first paint", seconds["bare QtWidgets window", FIRST])
+    chart = Timing("bare chart: all painted", seconds["bare window, one pyqtgraph chart", ALL])
+    return table(
+        "Start",
+        [
+            bare,
+            Timing("memplan: first paint", seconds["memplan", FIRST], beside=bare),
+            chart,
+            Timing("memplan: all painted", seconds["memplan", ALL], beside=chart),
+        ],
+    )

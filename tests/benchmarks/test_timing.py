@@ -1,0 +1,38 @@
+"""The benchmarks measure what they say."""
+
+from __future__ import annotations
+
+import sys
+import time
+
+import pytest
+
+from benchmarks.timing import Timing, time_calls, time_to_marks
+
+
+def test_median_ratio_and_99th_percentile() -> None:
+    bare = Timing("bare", (0.001, 0.002, 0.009))
+    ours = Timing("ours", (0.004, 0.003, 0.005), beside=bare)
+    assert bare.median_ms == pytest.approx(2.0)
+    assert ours.ratio == pytest.approx(2.0)
+    assert bare.ratio is None
+    hundred = Timing("hundred", tuple(turn / 1000 for turn in range(1, 101)))
+    assert hundred.slowest_percent_ms == pytest.approx(100.0)
+
+
+def test_every_run_is_timed_and_none_is_shorter_than_the_call() -> None:
+    timing = time_calls("sleep", lambda: time.sleep(0.002), runs=3)
+    assert len(timing.seconds) == 3
+    assert min(timing.seconds) >= 0.002
+
+
+def test_marks_are_timed_from_the_launch() -> None:
+    code = "import sys, time; time.sleep(0.05); print('mark one', file=sys.stderr, flush=True); time.sleep(0.05); print('mark two', file=sys.stderr)"
+    seen = time_to_marks([sys.executable, "-c", code], ["one", "two"])
+    assert seen["one"] >= 0.05
+    assert seen["two"] >= seen["one"] + 0.05
+
+
+def test_a_program_that_ends_without_its_mark_is_an_error() -> None:
+    with pytest.raises(RuntimeError, match="lost my way"):
+        time_to_marks([sys.executable, "-c", "import sys; sys.exit('lost my way')"], ["one"])
