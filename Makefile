@@ -9,6 +9,7 @@ BIN := .venv/bin
 CORE_BIN := .venv-core/bin
 INSTALL := -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 CHECKED := core gui tests tools benchmarks
+HAS_PYTHON := command -v $(PYTHON) >/dev/null || { echo "memplan needs Python 3.11 or newer; there is no $(PYTHON) here. Install it, or name another: make run PYTHON=python3.12" >&2; exit 1; }
 
 .DEFAULT_GOAL := help
 .PHONY: help run test lint types fmt test-core test-all bench clean
@@ -53,11 +54,13 @@ clean:  ## remove what the tasks made, virtual environments included
 # The stamps: an environment is made once, and brought up to date when what it should hold changes.
 
 .venv/.made:
+	@$(HAS_PYTHON)
 	@$(PYTHON) tools/setup_check.py python
 	$(PYTHON) -m venv .venv
 	@touch $@
 
 .venv-core/.made:
+	@$(HAS_PYTHON)
 	@$(PYTHON) tools/setup_check.py python
 	$(PYTHON) -m venv .venv-core
 	@touch $@

@@ -83,10 +83,11 @@ def install(packages: List[str]) -> bool:
     print("Installing " + " ".join(packages), flush=True)
     environment = dict(os.environ, DEBIAN_FRONTEND="noninteractive")
     command = ["apt-get", "install", "-y", "-qq", "--no-install-recommends"] + packages
-    if subprocess.call(command, env=environment) == 0:
+    # The first try may fail on a machine whose package lists are old or absent; its errors would only confuse.
+    if subprocess.call(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) == 0:
         return True
     subprocess.call(["apt-get", "update", "-qq"], env=environment)
-    return subprocess.call(command, env=environment) == 0
+    return subprocess.call(command, env=environment, stdout=subprocess.DEVNULL) == 0
 
 
 def is_root() -> bool:
