@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Final, Literal
 
 from pydantic import BaseModel, Field
 
@@ -10,7 +10,7 @@ from memplan.plan.hardware import Hardware
 from memplan.plan.model_choice import STRICT, ModelChoice
 from memplan.plan.training import Training
 
-PLAN_VERSION = 1
+PLAN_VERSION: Final = 1
 
 
 class Scenario(BaseModel):

@@ -1,0 +1,133 @@
+"""Reading and writing files: whole or not at all, and what went wrong in words.
+
+A file is written beside its target, forced to the disk and renamed over it, so that whatever happens in between
+(a full disk, a kill, a power cut) either the old file or the new one stands there.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+import stat
+from contextlib import suppress
+from pathlib import Path
+
+from memplan.errors import MemplanError
+
+_READ_WORDS: dict[int, tuple[str, str]] = {
+    errno.ENOENT: ("there is no such file.", "Check the name."),
+    errno.ENOTDIR: ("a part of the path is a file, not a folder.", "Check the name."),
+    errno.EISDIR: ("is a folder, not a file.", "Give a file inside it."),
+    errno.EACCES: ("may not be read.", "Change its permissions, or copy it to where you may read it."),
+    errno.EPERM: ("may not be read.", "Change its permissions, or copy it to where you may read it."),
+    errno.ENAMETOOLONG: ("the name is too long for this disk.", "Check the name."),
+    errno.ELOOP: ("is a link that leads back to itself.", "Give the file itself."),
+}
+_WRITE_WORDS: dict[int, tuple[str, str]] = {
+    errno.ENOSPC: ("the disk is full.", "Free some space, or save to another disk."),
+    errno.EDQUOT: ("your share of the disk is used up.", "Free some space, or save to another disk."),
+    errno.EFBIG: ("the file would be larger than is allowed here.", "Save to another disk."),
+    errno.EROFS: ("the disk can only be read.", "Save to another folder."),
+    errno.EACCES: ("may not be written.", "Save to another folder, or change the permissions."),
+    errno.EPERM: ("may not be written.", "Save to another folder, or change the permissions."),
+    errno.ENOENT: ("the folder does not exist.", "Make the folder first, or save to another one."),
+    errno.ENOTDIR: ("a part of the path is a file, not a folder.", "Save to another folder."),
+    errno.EISDIR: ("is a folder.", "Give the name of a file inside it."),
+    errno.ENAMETOOLONG: ("the name is too long for this disk.", "Choose a shorter name."),
+    errno.ELOOP: ("is a link that leads back to itself.", "Choose another name."),
+}
+
+
+def read_file(path: Path, *, limit_bytes: int, what: str, error: type[MemplanError] = MemplanError) -> bytes:
+    """Return a file's bytes.
+
+    Args:
+        path: the file.
+        limit_bytes: refuse anything longer, after reading no more than this.
+        what: what such a file is, for the message about its size: "a plan".
+        error: which error to raise.
+
+    Raises:
+        MemplanError: why it cannot be read, and what to do.
+    """
+    try:
+        with path.open("rb") as stream:
+            data = stream.read(limit_bytes + 1)
+            size = max(len(data), os.fstat(stream.fileno()).st_size)
+    except OSError as problem:
+        # Windows calls the opening of a folder a matter of permissions.
+        code = errno.EISDIR if path.is_dir() else problem.errno
+        raise _in_words(_READ_WORDS, code, problem, path, error) from problem
+    except ValueError as problem:
+        raise error(f"{str(path)!r} is not the name of a file: {problem}.") from problem
+    if size > limit_bytes:
+        raise error(
+            f"is {size / 1e6:,.1f} MB; {what} takes at most {limit_bytes / 1e6:,.0f} MB.",
+            place=str(path),
+            remedy="Check that it is the right file.",
+        )
+    return data
+
+
+def write_file(path: Path, data: bytes, *, error: type[MemplanError] = MemplanError) -> None:
+    """Write a file whole or not at all. A link is followed; an existing file keeps its permissions.
+
+    Raises:
+        MemplanError: why it cannot be written, and what to do. What stood there before still stands.
+    """
+    try:
+        target = Path(os.path.realpath(path))
+        if target.is_symlink():
+            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+        if target.is_dir():
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        if target.exists() and not os.access(target, os.W_OK):
+            # A rename would replace it all the same; who protects a file means it.
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        if target.exists() and not target.is_file():
+            target.write_bytes(data)  # A pipe or a device: nothing stands there that could be lost.
+        else:
+            _replace(target, data)
+    except OSError as problem:
+        raise _in_words(_WRITE_WORDS, problem.errno, problem, path, error) from problem
+    except ValueError as problem:
+        raise error(f"{str(path)!r} is not the name of a file: {problem}.") from problem
+
+
+def _replace(target: Path, data: bytes) -> None:
+    old_mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else None
+    temporary = target.with_name(f".memplan-{secrets.token_hex(6)}.tmp")
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+    # A new file gets what the umask leaves; a replaced one is nobody else's to read before it has its own mode.
+    descriptor = os.open(temporary, flags, 0o666 if old_mode is None else 0o600)
+    try:
+        with os.fdopen(descriptor, "wb") as stream:
+            stream.write(data)
+            stream.flush()
+            os.fsync(stream.fileno())
+        if old_mode is not None:
+            temporary.chmod(old_mode)
+        temporary.replace(target)
+    except BaseException:
+        with suppress(OSError):
+            temporary.unlink()
+        raise
+    _sync_folder(target.parent)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make the rename itself last; not every system lets a folder be opened for that."""
+    with suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def _in_words(
+    words: dict[int, tuple[str, str]], code: int | None, problem: OSError, path: Path, error: type[MemplanError]
+) -> MemplanError:
+    message, remedy = words.get(code or 0, (f"{(problem.strerror or str(problem)).lower()}.", ""))
+    return error(message, place=str(path), remedy=remedy)

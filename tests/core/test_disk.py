@@ -1,0 +1,203 @@
+"""A file is written whole or not at all, and what went wrong is said in words."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from memplan.disk import read_file, write_file
+from memplan.errors import MemplanError
+
+HERE = Path(__file__).parent
+on_posix = pytest.mark.skipif(os.name != "posix", reason="permissions and signals of POSIX")
+
+
+def run(*arguments: str) -> str:
+    result = subprocess.run([sys.executable, *arguments], capture_output=True, text=True, timeout=300, check=False)
+    assert result.returncode == 0, result.stderr
+    return result.stdout.strip()
+
+
+@on_posix
+def test_a_kill_during_save_never_loses_the_old_file(tmp_path: Path) -> None:
+    assert run(str(HERE / "saving_under_fire.py"), str(tmp_path), "150", "whole") == "0"
+
+
+@on_posix
+def test_a_kill_that_loses_the_file_would_be_seen(tmp_path: Path) -> None:
+    assert int(run(str(HERE / "saving_under_fire.py"), str(tmp_path), "60", "naive")) > 0
+
+
+def test_a_new_file_and_a_replaced_one(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    write_file(path, b"one")
+    write_file(path, b"two")
+    assert path.read_bytes() == b"two"
+    assert [entry.name for entry in tmp_path.iterdir()] == ["a.txt"]
+
+
+@on_posix
+def test_an_existing_file_keeps_its_mode_and_a_new_one_follows_the_umask(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_bytes(b"")
+    path.chmod(0o640)
+    write_file(path, b"new")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+    old = os.umask(0o027)
+    try:
+        write_file(tmp_path / "b.txt", b"new")
+    finally:
+        os.umask(old)
+    assert stat.S_IMODE((tmp_path / "b.txt").stat().st_mode) == 0o640
+
+
+@on_posix
+def test_a_link_is_followed(tmp_path: Path) -> None:
+    real, link = tmp_path / "real" / "a.txt", tmp_path / "link.txt"
+    real.parent.mkdir()
+    real.write_bytes(b"old")
+    link.symlink_to(real)
+    write_file(link, b"new")
+    assert link.is_symlink()
+    assert real.read_bytes() == b"new"
+
+
+@on_posix
+def test_a_device_is_written_to_and_stays_a_device() -> None:
+    write_file(Path(os.devnull), b"gone")
+    assert stat.S_ISCHR(Path(os.devnull).stat().st_mode)
+
+
+@pytest.mark.parametrize("step", ["fsync", "replace"])
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EIO])
+def test_what_fails_on_the_way_leaves_the_old_file_and_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str, code: int
+) -> None:
+    path = tmp_path / "a.txt"
+    path.write_bytes(b"old")
+
+    def fail(*arguments: object) -> None:
+        raise OSError(code, os.strerror(code))
+
+    # A full disk shows at the latest when the bytes are forced to it.
+    monkeypatch.setattr(os, step, fail)
+    words = (
+        "a.txt: the disk is full. Free some space, or save to another disk."
+        if code == errno.ENOSPC
+        else "a.txt: input/output error."
+    )
+    with pytest.raises(MemplanError) as caught:
+        write_file(path, b"new")
+    monkeypatch.undo()
+    assert str(caught.value).endswith(words)
+    assert path.read_bytes() == b"old"
+    assert [entry.name for entry in tmp_path.iterdir()] == ["a.txt"]
+
+
+@on_posix
+def test_a_write_that_the_system_cuts_short(tmp_path: Path) -> None:
+    """The limit on a file's size ends a real write in the middle, as a full disk does."""
+    code = f"""
+import resource
+from pathlib import Path
+from memplan.disk import write_file
+path = Path({str(tmp_path)!r}) / "a.txt"
+write_file(path, b"old")
+resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+try:
+    write_file(path, b"x" * 100_000)
+except ValueError as problem:
+    print(problem.message, path.read_bytes(), len(list(path.parent.iterdir())))
+"""
+    assert run("-c", code) == "the file would be larger than is allowed here. b'old' 1"
+
+
+def as_nobody(folder: Path, statement: str) -> str:
+    """Runs a write as a user who owns nothing; permissions do not bind root."""
+    code = f"""
+import os
+from pathlib import Path
+from memplan.disk import read_file, write_file
+if os.geteuid() == 0:
+    os.setgroups([]); os.setgid(65534); os.setuid(65534)
+os.chdir({str(folder)!r})
+try:
+    {statement}
+except ValueError as problem:
+    print(problem)
+"""
+    return run("-c", code)
+
+
+@pytest.fixture
+def open_folder(tmp_path: Path) -> Path:
+    """A folder that any user can reach."""
+    for folder in (tmp_path, tmp_path.parent, tmp_path.parent.parent):
+        folder.chmod(0o755)
+    return tmp_path
+
+
+@on_posix
+def test_a_read_only_folder(open_folder: Path) -> None:
+    open_folder.chmod(0o555)
+    try:
+        words = as_nobody(open_folder, 'write_file(Path("a.txt"), b"new")')
+    finally:
+        open_folder.chmod(0o755)
+    assert words == "a.txt: may not be written. Save to another folder, or change the permissions."
+    assert list(open_folder.iterdir()) == []
+
+
+@on_posix
+def test_a_protected_file_is_not_replaced_behind_its_back(open_folder: Path) -> None:
+    (open_folder / "a.txt").write_bytes(b"old")
+    (open_folder / "a.txt").chmod(0o444)
+    open_folder.chmod(0o777)
+    words = as_nobody(open_folder, 'write_file(Path("a.txt"), b"new")')
+    assert words == "a.txt: may not be written. Save to another folder, or change the permissions."
+    assert (open_folder / "a.txt").read_bytes() == b"old"
+
+
+@on_posix
+def test_a_file_that_may_not_be_read(open_folder: Path) -> None:
+    (open_folder / "a.txt").write_bytes(b"secret")
+    (open_folder / "a.txt").chmod(0o000)
+    words = as_nobody(open_folder, 'read_file(Path("a.txt"), limit_bytes=9, what="a plan")')
+    assert words == "a.txt: may not be read. Change its permissions, or copy it to where you may read it."
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("missing/a.txt", "the folder does not exist. Make the folder first, or save to another one."),
+        (".", "is a folder. Give the name of a file inside it."),
+        ("n" * 300, "the name is too long for this disk. Choose a shorter name."),
+        ("a\0b", "is not the name of a file"),
+    ],
+)
+def test_a_place_where_nothing_can_be_written(tmp_path: Path, name: str, words: str) -> None:
+    with pytest.raises(MemplanError) as caught:
+        write_file(tmp_path / name, b"new")
+    assert words in str(caught.value)
+    assert list(tmp_path.iterdir()) == []
+
+
+@on_posix
+def test_a_link_to_itself(tmp_path: Path) -> None:
+    (tmp_path / "a").symlink_to(tmp_path / "a")
+    with pytest.raises(MemplanError, match="is a link that leads back to itself"):
+        read_file(tmp_path / "a", limit_bytes=9, what="a plan")
+    with pytest.raises(MemplanError, match="is a link that leads back to itself"):
+        write_file(tmp_path / "a", b"new")
+
+
+@on_posix
+def test_no_more_is_read_than_is_allowed() -> None:
+    with pytest.raises(MemplanError, match="a plan takes at most"):
+        read_file(Path("/dev/zero"), limit_bytes=1000, what="a plan")
