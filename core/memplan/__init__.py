@@ -1,0 +1,153 @@
+"""memplan plans the GPU memory of training a large language model, before anyone pays for the GPUs.
+
+    import memplan
+    plan = memplan.load_plan("run.memplan")
+    print(memplan.estimate(plan.scenarios[0]).verdict)
+
+The names in `__all__` are memplan's interface for programs. Each is loaded when it is first asked for, so that
+importing memplan costs nothing.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:  # The same names for type checkers and editors; a test holds the two lists together.
+    from memplan.catalog import CatalogModel as CatalogModel
+    from memplan.catalog import Device as Device
+    from memplan.catalog import device as device
+    from memplan.catalog import devices as devices
+    from memplan.catalog import model as model
+    from memplan.catalog import models as models
+    from memplan.catalog import search_devices as search_devices
+    from memplan.catalog import search_models as search_models
+    from memplan.disk import read_file as read_file
+    from memplan.disk import write_file as write_file
+    from memplan.errors import ConfigError as ConfigError
+    from memplan.errors import MemplanError as MemplanError
+    from memplan.errors import PlanError as PlanError
+    from memplan.errors import UnknownEntryError as UnknownEntryError
+    from memplan.estimate import estimate as estimate
+    from memplan.levers import LEVERS as LEVERS
+    from memplan.levers import Lever as Lever
+    from memplan.levers import LeverOffer as LeverOffer
+    from memplan.levers import lever_offers as lever_offers
+    from memplan.model_file import parse_config as parse_config
+    from memplan.model_file import read_config as read_config
+    from memplan.plan.edit import facts_at as facts_at
+    from memplan.plan.edit import field_at as field_at
+    from memplan.plan.edit import replaced as replaced
+    from memplan.plan.edit import value_at as value_at
+    from memplan.plan.field_facts import FieldFacts as FieldFacts
+    from memplan.plan.file import PLAN_SUFFIX as PLAN_SUFFIX
+    from memplan.plan.file import load_plan as load_plan
+    from memplan.plan.file import parse_plan as parse_plan
+    from memplan.plan.file import plan_bytes as plan_bytes
+    from memplan.plan.file import save_plan as save_plan
+    from memplan.plan.hardware import Hardware as Hardware
+    from memplan.plan.hardware import Offload as Offload
+    from memplan.plan.hardware import Sharding as Sharding
+    from memplan.plan.model_choice import ModelChoice as ModelChoice
+    from memplan.plan.problems import InvalidPlanError as InvalidPlanError
+    from memplan.plan.problems import Problem as Problem
+    from memplan.plan.scenario import PLAN_VERSION as PLAN_VERSION
+    from memplan.plan.scenario import Plan as Plan
+    from memplan.plan.scenario import Scenario as Scenario
+    from memplan.plan.training import Freeze as Freeze
+    from memplan.plan.training import Lora as Lora
+    from memplan.plan.training import Quantization as Quantization
+    from memplan.plan.training import Training as Training
+    from memplan.report import REPORT_FORMATS as REPORT_FORMATS
+    from memplan.report import report as report
+    from memplan.resources import resource as resource
+    from memplan.result import INSTANT_TITLES as INSTANT_TITLES
+    from memplan.result import TERMS as TERMS
+    from memplan.result import Advice as Advice
+    from memplan.result import Basis as Basis
+    from memplan.result import Estimate as Estimate
+    from memplan.result import Instant as Instant
+    from memplan.result import InstantName as InstantName
+    from memplan.result import LedgerRow as LedgerRow
+    from memplan.result import Need as Need
+    from memplan.result import Parameters as Parameters
+    from memplan.result import Process as Process
+    from memplan.result import Recipe as Recipe
+    from memplan.result import Term as Term
+    from memplan.result import TermName as TermName
+    from memplan.result import TraceBytes as TraceBytes
+    from memplan.result import Verdict as Verdict
+    from memplan.sentences import VERDICT_TITLES as VERDICT_TITLES
+    from memplan.sentences import basis_sentence as basis_sentence
+    from memplan.sentences import model_sentence as model_sentence
+    from memplan.sentences import peak_words as peak_words
+    from memplan.sentences import verdict_sentence as verdict_sentence
+    from memplan.units import GB as GB
+    from memplan.units import GIB as GIB
+    from memplan.units import UNIT_BYTES as UNIT_BYTES
+    from memplan.units import UNIT_NAMES as UNIT_NAMES
+    from memplan.units import Unit as Unit
+    from memplan.units import format_bytes as format_bytes
+    from memplan.units import format_count as format_count
+    from memplan.units import parse_count as parse_count
+    from memplan.units import to_unit as to_unit
+
+_NAMES: dict[str, str] = {
+    "catalog": "CatalogModel Device device devices model models search_devices search_models",
+    "disk": "read_file write_file",
+    "errors": "ConfigError MemplanError PlanError UnknownEntryError",
+    "estimate": "estimate",
+    "levers": "LEVERS Lever LeverOffer lever_offers",
+    "model_file": "parse_config read_config",
+    "plan.edit": "facts_at field_at replaced value_at",
+    "plan.field_facts": "FieldFacts",
+    "plan.file": "PLAN_SUFFIX load_plan parse_plan plan_bytes save_plan",
+    "plan.hardware": "Hardware Offload Sharding",
+    "plan.model_choice": "ModelChoice",
+    "plan.problems": "InvalidPlanError Problem",
+    "plan.scenario": "PLAN_VERSION Plan Scenario",
+    "plan.training": "Freeze Lora Quantization Training",
+    "report": "REPORT_FORMATS report",
+    "resources": "resource",
+    "result": (
+        "INSTANT_TITLES TERMS Advice Basis Estimate Instant InstantName LedgerRow Need "
+        "Parameters Process Recipe Term TermName TraceBytes Verdict"
+    ),
+    "sentences": "VERDICT_TITLES basis_sentence model_sentence peak_words verdict_sentence",
+    "units": "GB GIB UNIT_BYTES UNIT_NAMES Unit format_bytes format_count parse_count to_unit",
+}
+"""The public names by the module that holds them."""
+
+_HOMES = {name: f"memplan.{module}" for module, names in _NAMES.items() for name in names.split()}
+
+__all__ = [*_HOMES, "__version__"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'memplan' has no attribute {name!r}")
+    value = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOMES})
+
+
+class _Package(ModuleType):
+    """Keeps public names from being hidden by modules of the same name.
+
+    Python sets `memplan.estimate` to the module when anything imports `memplan/estimate.py`; here it is the function.
+    """
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not (name in _HOMES and isinstance(value, ModuleType)):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package

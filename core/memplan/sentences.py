@@ -1,0 +1,96 @@
+"""What an estimate says, in sentences: the same ones in the window, on the command line and in reports."""
+
+from __future__ import annotations
+
+from memplan.result import Basis, Estimate, Instant, InstantName, Verdict
+from memplan.units import UNIT_NAMES, Unit, format_bytes, format_count, to_unit
+
+VERDICT_TITLES: dict[Verdict, str] = {"fits": "Fits", "tight": "Tight", "does_not_fit": "Does not fit"}
+
+_AT: dict[InstantName, str] = {
+    "loaded": "once loaded",
+    "forward": "in forward",
+    "loss": "at the loss",
+    "backward": "in backward",
+    "optimizer_step": "at the optimizer step",
+}
+_BASES: dict[Basis, str] = {
+    "traced": "traced: held against traces of the framework's own code",
+    "measured": "measured: held against runs on real devices",
+    "published": "published: follows figures and formulas that others published",
+    "extrapolated": "extrapolated: nothing like it was traced or measured, so take it as a rough figure",
+}
+
+
+def verdict_sentence(estimate: Estimate, unit: Unit = "gib") -> str:
+    """Say whether it fits, by how much, and at which instant it is fullest.
+
+    "Does not fit: needs 84.9 GiB of 75.1 GiB usable (9.8 GiB over), at the optimizer step". The figures agree with each
+    other as they are printed: the third is the difference of the first two.
+    """
+    title = VERDICT_TITLES[estimate.verdict]
+    usable = estimate.usable_bytes
+    if estimate.verdict == "tight":
+        low, high, of = _together([estimate.need.low, estimate.need.high, usable], unit)
+        return f"{title}: needs {low} to {high} of {of} usable, {peak_words(estimate)}"
+    need, of, difference = _together([estimate.need_bytes, usable], unit, with_difference=True)
+    word = "over" if estimate.verdict == "does_not_fit" else "free"
+    return f"{title}: needs {need} of {of} usable ({difference} {word}), {peak_words(estimate)}"
+
+
+def peak_words(estimate: Estimate) -> str:
+    """Say when the peak stands: "at the optimizer step", "in backward of the first step"."""
+    return instant_words(estimate.peak, only_first=estimate.peak.step == 1 and not _peaks_later_too(estimate))
+
+
+def instant_words(instant: Instant, *, only_first: bool = False) -> str:
+    """Say when an instant is, as a sentence goes on: "in backward"."""
+    return f"{_AT[instant.name]} of the first step" if only_first else _AT[instant.name]
+
+
+def basis_sentence(estimate: Estimate) -> str:
+    """Say how well the estimate is founded."""
+    return _BASES[estimate.basis]
+
+
+def model_sentence(estimate: Estimate) -> str:
+    """Say which model, how large, and how much of it trains: "Llama-3.1-8B: 8.03B parameters, all of them trained"."""
+    counts = estimate.parameters
+    words = f"{estimate.model_name}: {format_count(counts.total)} parameters"
+    if counts.active != counts.total:
+        words += f", {format_count(counts.active)} active for a token"
+    if counts.trainable == counts.total:
+        return f"{words}, all of them trained"
+    if counts.trainable == 0:
+        return f"{words}, none of them trained"
+    share = counts.trainable / counts.total
+    return f"{words}, {format_count(counts.trainable)} trained ({share:.2%})"
+
+
+def process_sentence(estimate: Estimate, unit: Unit = "gib") -> str:
+    """Say what the device's monitor will likely show; more than the need, for the allocator keeps what it once took."""
+    low, high = _together([estimate.process.low, estimate.process.high], unit)
+    return f"the device's monitor will likely show {low} to {high}"
+
+
+def _peaks_later_too(estimate: Estimate) -> bool:
+    """Whether every later step is as full as the first one."""
+    return any(instant.total_bytes >= estimate.peak.total_bytes for instant in estimate.instants)
+
+
+def _together(amounts: list[int], unit: Unit, *, with_difference: bool = False) -> list[str]:
+    """Write amounts with the same number of decimals, as their largest has, so that they can be compared."""
+    values = [to_unit(amount, unit) for amount in amounts]
+    first_decimals = 0 if max(values) >= 99.95 else 1 if max(values) >= 9.995 else 2
+    for decimals in range(first_decimals, 4):
+        rounded = [round(value, decimals) for value in values]
+        difference = abs(rounded[0] - rounded[-1])
+        if not with_difference or difference >= 10.0**-decimals / 2:
+            break  # Otherwise the difference would read as none: one more decimal.
+    shown = [*rounded, difference] if with_difference else rounded
+    return [f"{value:.{decimals}f} {UNIT_NAMES[unit]}" for value in shown]
+
+
+def saving_words(saving_bytes: int, unit: Unit = "gib") -> str:
+    """Write a saving with its sign: "−15.0 GiB" takes less memory, "+0.40 GiB" more."""
+    return format_bytes(-saving_bytes, unit, signed=True)
