@@ -1,0 +1,153 @@
+"""Finds catalog entries: by name, and by the words that a person types."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Callable, Iterable
+from typing import Generic, Protocol, TypeVar
+
+from memplan.errors import UnknownEntryError
+
+# A number keeps its point ("3.1", "0.8b"); whatever else is neither letter nor digit separates words.
+_WORD = re.compile(r"[^\W_]+(?:\.\d[^\W_]*)*")
+
+# How well a typed word matches, best first: the whole word, its start, the start of a longer number, somewhere inside.
+_WHOLE, _START, _START_OF_NUMBER, _INSIDE = range(4)
+
+_GAP = re.compile(r"[\s_-]+")
+_NOT_IN_NAME = 1000
+
+
+class Entry(Protocol):
+    """What can be found: an id, a name to show and other names."""
+
+    @property
+    def id(self) -> str: ...
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def aliases(self) -> tuple[str, ...]: ...
+
+
+EntryT = TypeVar("EntryT", bound=Entry)
+
+
+class CatalogIndex(Generic[EntryT]):
+    """Entries of one kind, by name and by word.
+
+    Args:
+        kind: what an entry is called in an error message ("model").
+        entries: in the order that settles ties.
+        more_words: words that lead to an entry though none of its names has them (vendor, family).
+        short_names: names that lead to an entry where no other entry claims them.
+    """
+
+    def __init__(
+        self,
+        kind: str,
+        entries: Iterable[EntryT],
+        more_words: Callable[[EntryT], Iterable[str]],
+        short_names: Callable[[EntryT], Iterable[str]] = lambda _: (),
+    ) -> None:
+        self.kind = kind
+        self.entries = tuple(entries)
+        self._by_name = _by_name(self.entries, short_names)
+        self._words = tuple(_Words(entry, more_words(entry)) for entry in self.entries)
+
+    def get(self, name: str) -> EntryT:
+        """The entry of that id or alias, in capitals or not; UnknownEntryError suggests the closest."""
+        found = self._by_name.get(_folded(name))
+        if found is None:
+            raise UnknownEntryError(f'no {self.kind} "{name}" in the catalog.', remedy=self._suggestion(name))
+        return found
+
+    def search(self, query: str) -> tuple[EntryT, ...]:
+        """Entries that match every word of the query, best first; all of them for an empty query."""
+        typed = words(query)
+        ranked = []
+        for place, (entry, own) in enumerate(zip(self.entries, self._words, strict=True)):
+            ranks = [own.rank(word) for word in typed]
+            if None not in ranks:
+                ranked.append((sum(filter(None, ranks)), _position(typed, entry.name), place, entry))
+        return tuple(entry for *_, entry in sorted(ranked, key=lambda row: row[:3]))
+
+    def _suggestion(self, name: str) -> str:
+        close = difflib.get_close_matches(_folded(name), self._by_name, n=6, cutoff=0.6)
+        found = self.search(name) if words(name) else ()
+        likely = list(dict.fromkeys(entry.id for entry in (*found, *(self._by_name[key] for key in close))))[:3]
+        if likely:
+            return f"Did you mean {_either(likely)}?"
+        return f"`memplan catalog {self.kind}s` lists them."
+
+
+def words(text: str) -> list[str]:
+    """The words of a name or a query, in small letters."""
+    return _WORD.findall(text.casefold())
+
+
+def _by_name(entries: Iterable[EntryT], short_names: Callable[[EntryT], Iterable[str]]) -> dict[str, EntryT]:
+    named: dict[str, EntryT] = {}
+    short: dict[str, list[EntryT]] = {}
+    for entry in entries:
+        for name in (entry.id, *entry.aliases):
+            named[_folded(name)] = entry
+        for name in short_names(entry):
+            short.setdefault(_folded(name), []).append(entry)
+    alone = {name: owners[0] for name, owners in short.items() if len(set(map(id, owners))) == 1}
+    return {**alone, **named}
+
+
+def _folded(name: str) -> str:
+    """One spelling for "RTX 4090", "rtx_4090" and "rtx-4090"."""
+    return _GAP.sub("-", name.casefold().strip())
+
+
+class _Words:
+    """The words that lead to one entry."""
+
+    def __init__(self, entry: Entry, more: Iterable[str]) -> None:
+        names = (entry.id, entry.name, *entry.aliases)
+        self.of_names = tuple(dict.fromkeys(word for name in names for word in words(name)))
+        self.more = tuple(dict.fromkeys(word for text in more for word in words(text)))
+        # "rtx4090" means "RTX 4090", "llama3.1" means "Llama-3.1".
+        self.run_together = tuple("".join(words(name)) for name in names)
+
+    def rank(self, word: str) -> int | None:
+        """How well a typed word matches: names before vendors and families; None where it does not."""
+        rank = _rank(word, self.of_names)
+        if rank is not None:
+            return rank
+        rank = _rank(word, self.more)
+        if rank is not None:
+            return rank + 1
+        return _INSIDE if any(name.startswith(word) for name in self.run_together) else None
+
+
+def _rank(word: str, among: tuple[str, ...]) -> int | None:
+    """How well the word matches the best of the words; None when none matches."""
+    if word in among:
+        return _WHOLE
+    starts = [candidate for candidate in among if candidate.startswith(word)]
+    if starts:
+        number_goes_on = word[-1].isdigit() and all(candidate[len(word)].isdigit() for candidate in starts)
+        return _START_OF_NUMBER if number_goes_on else _START
+    # "8b" must not find "38b", nor "0.5b" find "10.5b": only what begins with a letter may stand inside.
+    if len(word) > 1 and word[0].isalpha() and any(word in candidate for candidate in among):
+        return _INSIDE
+    return None
+
+
+def _position(typed: list[str], name: str) -> int:
+    """Where the first typed word stands in the name: the earlier, the more the name is about it."""
+    first = next((word for word in typed if word[0].isalpha()), None)
+    if first is None:
+        return 0
+    at = name.casefold().find(first)
+    return at if at >= 0 else _NOT_IN_NAME
+
+
+def _either(names: list[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} or {names[-1]}"
