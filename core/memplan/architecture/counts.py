@@ -1,0 +1,45 @@
+"""Exact parameter counts: whole, per component, and what one token passes through."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+
+from memplan.architecture.parts import Architecture, Component, Experts, Weight
+
+
+def weights(architecture: Architecture) -> Iterator[tuple[Weight, int]]:
+    """Every parameter tensor with how often it occurs; tied weights once."""
+    for weight in architecture.outer_weights():
+        yield weight, 1
+    for layer, count in architecture.layers:
+        for weight in layer.weights():
+            yield weight, count
+
+
+@lru_cache(maxsize=256)
+def components(architecture: Architecture) -> dict[Component, int]:
+    """Parameters by component.
+
+    Equation: the sum over tensors of the product of their sizes.
+    """
+    totals: dict[Component, int] = {}
+    for weight, count in weights(architecture):
+        totals[weight.component] = totals.get(weight.component, 0) + weight.count * count
+    return totals
+
+
+def total(architecture: Architecture) -> int:
+    """All parameters, tied weights once."""
+    return sum(components(architecture).values())
+
+
+@lru_cache(maxsize=256)
+def active(architecture: Architecture) -> int:
+    """Parameters that one token passes through: of each set of experts only those it is sent to."""
+    idle = 0
+    for layer, count in architecture.layers:
+        if isinstance(layer.mlp, Experts):
+            one = 3 * layer.mlp.hidden * layer.mlp.width
+            idle += count * one * (layer.mlp.count - layer.mlp.per_token)
+    return total(architecture) - idle

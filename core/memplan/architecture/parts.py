@@ -1,0 +1,225 @@
+"""The parts that decoder models are composed of: frozen shapes, no arithmetic of memory.
+
+A family is a composition of these parts (`families`); counts follow from their weights (`weights`), and what a training
+step keeps follows from walking them (`memplan.memory.blocks`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+NormKind = Literal["rms", "gemma_rms", "layer"]
+Activation = Literal["silu", "gelu", "gelu_tanh", "gelu_new", "relu"]
+Component = Literal["embeddings", "attention", "mlp", "experts", "norms", "head"]
+
+
+@dataclass(frozen=True, slots=True)
+class Weight:
+    """One parameter tensor: its name inside its module, shape, and component."""
+
+    name: str
+    shape: tuple[int, ...]
+    component: Component
+    linear: bool = False
+    """Whether it is the matrix of a linear module (adapters and 4-bit packing go to those only)."""
+
+    @property
+    def count(self) -> int:
+        """How many values it holds."""
+        product = 1
+        for size in self.shape:
+            product *= size
+        return product
+
+
+@dataclass(frozen=True, slots=True)
+class Linear:
+    """y = x @ W.T + b, W of shape (outputs, inputs)."""
+
+    name: str
+    inputs: int
+    outputs: int
+    bias: bool = False
+    component: Component = "attention"
+
+    def weights(self) -> Iterator[Weight]:
+        """The matrix, then the bias."""
+        yield Weight(f"{self.name}.weight", (self.outputs, self.inputs), self.component, linear=True)
+        if self.bias:
+            yield Weight(f"{self.name}.bias", (self.outputs,), self.component)
+
+
+@dataclass(frozen=True, slots=True)
+class Norm:
+    """A norm over the last axis."""
+
+    name: str
+    kind: NormKind
+    size: int
+    bias: bool = False
+    affine: bool = True
+
+    def weights(self) -> Iterator[Weight]:
+        """The gain, then the bias; none at all without affine."""
+        if self.affine:
+            yield Weight(f"{self.name}.weight", (self.size,), "norms")
+            if self.bias:
+                yield Weight(f"{self.name}.bias", (self.size,), "norms")
+
+
+@dataclass(frozen=True, slots=True)
+class Attention:
+    """Self-attention with `heads` query heads that share `kv_heads` key and value heads."""
+
+    name: str
+    heads: int
+    kv_heads: int
+    head_dim: int
+    inputs: tuple[Linear, ...]
+    """q, k and v; or one fused matrix."""
+    output: Linear
+    fused: Literal["no", "by_part", "by_head"] = "no"
+    """How a fused matrix's output is cut: q | k | v over the whole width, or within each head."""
+    rotary_dim: int = 0
+    query_norm: Norm | None = None
+    key_norm: Norm | None = None
+    dropout: float = 0.0
+    softcap: bool = False
+    window: int | None = None
+    scaled_queries: bool = False
+    """Queries are scaled by a product of their own (OPT)."""
+
+    def weights(self) -> Iterator[Weight]:
+        """Projections, output, query and key norms."""
+        for part in (*self.inputs, self.output, self.query_norm, self.key_norm):
+            if part is not None:
+                yield from part.weights()
+
+
+@dataclass(frozen=True, slots=True)
+class Mlp:
+    """A feed-forward block: down(act(gate(x)) * up(x)) when gated, down(act(up(x))) otherwise."""
+
+    name: str
+    up: Linear
+    down: Linear
+    activation: Activation
+    gate: Linear | None = None
+    fused: bool = False
+    """gate and up are one matrix (`up`), cut after the product."""
+    width: int = 0
+    """Width of the activation's input."""
+
+    def weights(self) -> Iterator[Weight]:
+        """Gate, up, down."""
+        for part in (self.gate, self.up, self.down):
+            if part is not None:
+                yield from part.weights()
+
+
+@dataclass(frozen=True, slots=True)
+class Experts:
+    """A mixture of gated experts held as two 3-D tensors, with a router and an optional shared expert."""
+
+    name: str
+    count: int
+    per_token: int
+    hidden: int
+    width: int
+    activation: Activation
+    shared: Mlp | None = None
+
+    def weights(self) -> Iterator[Weight]:
+        """Router, then all experts' gate and up, then all experts' down, then the shared expert."""
+        yield Weight("gate.weight", (self.count, self.hidden), "experts")
+        yield Weight("experts.gate_up_proj", (self.count, 2 * self.width, self.hidden), "experts")
+        yield Weight("experts.down_proj", (self.count, self.hidden, self.width), "experts")
+        if self.shared is not None:
+            yield from self.shared.weights()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Layer:
+    """One decoder layer: attention and a feed-forward block around a residual stream."""
+
+    attention: Attention
+    mlp: Mlp | Experts
+    attention_norm: Norm | None
+    mlp_norm: Norm | None
+    attention_out_norm: Norm | None = None
+    mlp_out_norm: Norm | None = None
+    parallel: bool = False
+    """Attention and feed-forward read the same input (GPT-NeoX)."""
+    post_norm: bool = False
+    """Norms stand after the residual sums (OPT-350m)."""
+    dropout: float = 0.0
+
+    def weights(self) -> Iterator[Weight]:
+        """Every parameter tensor of the layer."""
+        norms = (self.attention_norm, self.mlp_norm, self.attention_out_norm, self.mlp_out_norm)
+        for part in (self.attention, self.mlp, *norms):
+            if part is not None:
+                for weight in part.weights():
+                    prefix = f"{part.name}." if isinstance(part, (Attention, Mlp, Experts)) else ""
+                    yield Weight(prefix + weight.name, weight.shape, weight.component, weight.linear)
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """An embedding table: rows of a width."""
+
+    name: str
+    rows: int
+    width: int
+
+    def weights(self) -> Iterator[Weight]:
+        """The table."""
+        yield Weight(f"{self.name}.weight", (self.rows, self.width), "embeddings")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Architecture:
+    """A decoder model: embeddings, layers by kind, final norm, head."""
+
+    model_type: str
+    hidden_size: int
+    vocab_size: int
+    tokens: Table
+    layers: tuple[tuple[Layer, int], ...]
+    """Runs of equal layers from first to last, each with how many there are."""
+    final_norm: Norm | None
+    head: Linear
+    tied: bool
+    """The head is the token table."""
+    positions: Table | None = None
+    position_ids_per_row: bool = False
+    """Positions are worked out from a mask for each row (OPT)."""
+    embedding_scale: bool = False
+    embedding_dropout: float = 0.0
+    projections: tuple[Linear, ...] = ()
+    """In and out of a narrower embedding (OPT-350m)."""
+    logits_softcap: bool = False
+    known: bool = True
+    """Whether the composition is this model type's own; otherwise it is the nearest one."""
+
+    @property
+    def num_layers(self) -> int:
+        """How many layers there are."""
+        return sum(count for _, count in self.layers)
+
+    @property
+    def rotary_dim(self) -> int:
+        """Width that rotary positions turn; 0 without."""
+        return max(layer.attention.rotary_dim for layer, _ in self.layers)
+
+    def outer_weights(self) -> Iterator[Weight]:
+        """Parameter tensors outside the layers; tied weights once."""
+        for part in (self.tokens, self.positions, *self.projections, self.final_norm):
+            if part is not None:
+                yield from part.weights()
+        if not self.tied:
+            yield from self.head.weights()
+        elif self.head.bias:
+            yield Weight(f"{self.head.name}.bias", (self.head.outputs,), "head")

@@ -1,0 +1,171 @@
+"""Self-attention: projections, rotary positions, fused or eager scores."""
+
+from __future__ import annotations
+
+from memplan.architecture.parts import Attention
+from memplan.memory import operations as op
+from memplan.memory import products
+from memplan.memory.blocks.context import Context
+from memplan.memory.tape import Grads, Size, Tape, Tensor, given
+
+
+def attention(ctx: Context, spec: Attention, x: Tensor) -> Tensor:
+    """The attention module, from normalised input to output projection."""
+    with ctx.tape.inside(spec.name):
+        q, k, v = _heads(ctx, spec, x)
+        if spec.rotary_dim:
+            q, k = _rotary(ctx, spec, q), _rotary(ctx, spec, k)
+        output = _scores(ctx, spec, q, k, v)
+        del q, k, v
+        output = op.view(output, (ctx.batch, ctx.sequence, spec.heads * spec.head_dim))
+        return ctx.linear(spec.output, output, spec.name)
+
+
+def _heads(ctx: Context, spec: Attention, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Queries, keys and values, (batch, heads, sequence, head_dim)."""
+    tape = ctx.tape
+    if spec.fused != "no":
+        return _cut(ctx, spec, ctx.linear(spec.inputs[0], x, spec.name))
+    parts = []
+    counts = (spec.heads, spec.kv_heads, spec.kv_heads)
+    norms = (spec.query_norm, spec.key_norm, None)
+    for index, (linear, count, norm) in enumerate(zip(spec.inputs, counts, norms, strict=True)):
+        y = ctx.linear(linear, x, spec.name)
+        if index == 0 and spec.scaled_queries:
+            y = op.times(tape, y)
+        split = (ctx.batch, ctx.sequence, count, spec.head_dim)
+        if norm is not None:
+            y = ctx.norm(norm, op.view(y, split), spec.name)
+        shape = (ctx.batch, count, ctx.sequence, spec.head_dim)
+        # Gradients come back head by head where rotary positions made new tensors, and are put in token order.
+        rotated = index < 2 and spec.rotary_dim > 0
+        parts.append(op.view_with_copied_gradient(tape, y, shape) if rotated and norm is None else op.view(y, shape))
+    return parts[0], parts[1], parts[2]
+
+
+def _cut(ctx: Context, spec: Attention, fused: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Queries, keys and values as views of one product; their gradients are put together in a tensor of its size."""
+    counts = (spec.heads, spec.kv_heads, spec.kv_heads)
+    shapes = [(ctx.batch, count, ctx.sequence, spec.head_dim) for count in counts]
+    views = [Tensor(fused.storage, shape, fused.dtype) for shape in shapes]
+    tape = ctx.tape
+    if tape.needs_grad(fused):
+        if spec.fused == "by_part" and spec.rotary_dim:
+            _record_slices(tape, fused, views)
+        else:
+            _record_split(tape, fused, views, copied=spec.fused == "by_head")
+    return views[0], views[1], views[2]
+
+
+def _record_slices(tape: Tape, fused: Tensor, views: list[Tensor]) -> None:
+    """Three slices: each one's gradient is put into a full-sized tensor of zeros."""
+    shape = fused.shape
+    for view in views:
+        tape.record(view, (fused,), lambda grads: (tape.new(shape, given(grads).dtype),))
+
+
+def _record_split(tape: Tape, fused: Tensor, views: list[Tensor], *, copied: bool) -> None:
+    """One split: the three gradients are joined once; within heads, the join is then put in token order."""
+    shape = fused.shape
+
+    def run(grads: list[Tensor | None]) -> Grads:
+        dtype = next(grad.dtype for grad in grads if grad is not None)
+        joined = tape.new(shape, dtype)
+        if not copied:
+            return (joined,)
+        grads.clear()
+        return (tape.new(shape, dtype),)
+
+    node = tape.node((fused,), run, num_outputs=3)
+    for slot, view in enumerate(views):
+        view.node, view.slot = node, slot
+
+
+def _rotary(ctx: Context, spec: Attention, x: Tensor) -> Tensor:
+    """x * cos + rotate_half(x) * sin, over the first rotary_dim values of each head."""
+    tape, cos, sin = ctx.tape, ctx.cos, ctx.sin
+    assert cos is not None and sin is not None, "the walk makes positions first"
+    if spec.rotary_dim == spec.head_dim and spec.fused == "no":
+        return _rotated(tape, x, cos, sin)
+    return _partly_rotated(tape, x, cos, sin, spec.rotary_dim)
+
+
+def _rotated(tape: Tape, x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
+    straight = op.mul_by_constant(tape, x, cos, "cosines")
+    turned = op.mul_by_constant(tape, op.rotate_half(tape, x), sin, "sines")
+    return op.add(tape, straight, turned)
+
+
+def _partly_rotated(tape: Tape, x: Tensor, cos: Tensor, sin: Tensor, rotary_dim: int) -> Tensor:
+    """The turned part and the rest are joined again, even when the rest is empty."""
+    head, whole = (*x.shape[:-1], rotary_dim), x.shape
+    rest_shape = (*x.shape[:-1], x.shape[-1] - rotary_dim)
+    turning, rest = Tensor(x.storage, head, x.dtype), Tensor(x.storage, rest_shape, x.dtype)
+    if tape.needs_grad(x):
+        for part in (turning, rest):
+            tape.record(part, (x,), lambda grads: (tape.new(whole, given(grads).dtype),))
+    turned = _rotated(tape, turning, cos, sin)
+    output = tape.new(whole, op.promoted(turned.dtype, rest.dtype))
+    if tape.needs_grad(turned, rest):
+        # The join's gradient is cut into views of itself.
+        def run(grads: list[Tensor | None]) -> Grads:
+            grad = given(grads)
+            return (
+                Tensor(grad.storage, head, grad.dtype),
+                Tensor(grad.storage, rest_shape, grad.dtype),
+            )
+
+        tape.record(output, (turned, rest), run)
+    return output
+
+
+def _scores(ctx: Context, spec: Attention, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    tape = ctx.tape
+    mask = ctx.masks.get(spec.window)
+    groups = spec.heads // spec.kv_heads
+    if ctx.setup.attention == "fused" and not spec.softcap and (spec.dropout == 0 or tape.on_cuda):
+        if mask is not None and groups > 1:
+            k, v = _repeated(ctx, spec, k), _repeated(ctx, spec, v)
+        return products.flash_attention(tape, q, k, v)
+    if ctx.setup.attention == "fused" and not spec.softcap:
+        return _math_attention(ctx, spec, q, k, v)
+    if groups > 1:
+        k, v = _repeated(ctx, spec, k), _repeated(ctx, spec, v)
+    return _eager(ctx, spec, q, k, v, mask)
+
+
+def _repeated(ctx: Context, spec: Attention, x: Tensor) -> Tensor:
+    return op.copied(ctx.tape, x, (ctx.batch, spec.heads, ctx.sequence, spec.head_dim))
+
+
+def _square(ctx: Context, spec: Attention) -> tuple[Size, ...]:
+    return (ctx.batch, spec.heads, ctx.sequence, ctx.sequence)
+
+
+def _eager(ctx: Context, spec: Attention, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> Tensor:
+    """softmax(q @ k.T * scale + mask) @ v, each step a tensor of its own."""
+    tape, dtype = ctx.tape, q.dtype
+    weights = op.times(tape, products.matmul(tape, q, k, _square(ctx, spec), "queries", "keys"))
+    if spec.softcap:
+        weights = op.times(tape, weights)
+        weights = op.pointwise_by_output(tape, weights, "capped scores")
+        weights = op.times(tape, weights)
+    if mask is not None:
+        weights = op.plus_constant(tape, weights)
+    weights = op.to(tape, products.softmax(tape, weights, "fp32"), dtype)
+    weights = op.dropout(tape, weights, spec.dropout)
+    output = products.matmul(tape, weights, v, (ctx.batch, spec.heads, ctx.sequence, spec.head_dim), "weights", "values")
+    return op.copied(tape, output)
+
+
+def _math_attention(ctx: Context, spec: Attention, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    """Attention with dropout on a CPU: PyTorch falls back to plain products in fp32."""
+    tape, dtype = ctx.tape, q.dtype
+    q, k, v = (op.to(tape, one, "fp32") for one in (q, k, v))
+    q, k = op.times(tape, q), op.times(tape, k)
+    weights = products.matmul(tape, q, k, _square(ctx, spec), "queries", "keys")
+    weights = op.plus_constant(tape, weights)
+    weights = products.softmax(tape, weights, "fp32")
+    weights = op.dropout(tape, weights, spec.dropout)
+    output = products.matmul(tape, weights, v, q.shape, "weights", "values")
+    return op.to(tape, output, dtype)

@@ -1,0 +1,152 @@
+"""What stands around the layers: ids, embeddings, positions, masks before; final norm, head and loss after."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Generic, TypeVar
+
+from memplan.architecture.parts import Architecture, Layer
+from memplan.memory import operations as op
+from memplan.memory import products
+from memplan.memory.blocks.context import Context
+from memplan.memory.tape import LOGITS, Grads, Tape, Tensor, given
+
+P = TypeVar("P")
+
+
+def embed(ctx: Context, architecture: Architecture, ids: Tensor) -> tuple[Tensor, list[Tensor], bool]:
+    """The first layer's input, the locals that the model's function holds, and whether the input is one of them."""
+    tape = ctx.tape
+    setup, table = ctx.setup, architecture.tokens
+    weight = ctx.parameter(f"{table.name}.weight", (table.rows, table.width), trains=setup.embeddings_train)
+    weight.shared = architecture.tied
+    x = ctx.embed(table, ids)
+    model_locals: list[Tensor] = []
+    stays = True
+    if architecture.embedding_scale:
+        x = op.mul_by_constant(tape, x, tape.new((1,), x.dtype), "embedding scale")
+    if architecture.projections:
+        x = ctx.linear(architecture.projections[0], x, "")
+    if architecture.positions is not None:
+        rows = ctx.batch if architecture.position_ids_per_row else 1
+        where = tape.new((rows, ctx.sequence), "int64")
+        positions = architecture.positions
+        ctx.parameter(f"{positions.name}.weight", (positions.rows, positions.width), trains=setup.embeddings_train)
+        learned = ctx.embed(positions, where)
+        model_locals += [x, learned, where]
+        if architecture.position_ids_per_row:
+            model_locals.append(tape.new((rows, ctx.sequence), "fp32"))
+        x = _add_positions(tape, x, learned, broadcast=not architecture.position_ids_per_row)
+        stays = False
+    if architecture.embedding_dropout:
+        x = op.dropout(tape, x, architecture.embedding_dropout)
+        stays = False
+    if setup.checkpointing and setup.adapted and not x.needs_grad:
+        # enable_input_require_grads: without it a checkpointed frozen model has nothing to walk back to.
+        leaf = tape.leaf((1,), x.dtype, needs_grad=True)
+        x.node = leaf.node
+    return x, model_locals, stays
+
+
+def _add_positions(tape: Tape, x: Tensor, learned: Tensor, *, broadcast: bool) -> Tensor:
+    if not broadcast:
+        return op.add(tape, x, learned)
+    output = tape.new(x.shape, op.promoted(x.dtype, learned.dtype))
+    if not tape.needs_grad(x, learned):
+        return output
+    shape = learned.shape
+
+    def run(grads: list[Tensor | None]) -> Grads:
+        grad = given(grads)
+        return grad, tape.new(shape, grad.dtype)
+
+    return tape.record(output, (x, learned), run)
+
+
+def positions_and_masks(ctx: Context, layers: Sequence[Layer], tape: Tape) -> list[Tensor]:
+    """Make what all layers read, on a tape of the caller's choice; returns the locals that the model holds."""
+    held: list[Tensor] = []
+    dtype = ctx.setup.unpacked_dtype
+    rotary_dim = max(layer.attention.rotary_dim for layer in layers)
+    if rotary_dim:
+        held.append(tape.new((1, ctx.sequence), "int64"))
+        angles = tape.new((1, ctx.sequence, rotary_dim), "fp32")
+        ctx.cos = op.to(tape, tape.new((1, ctx.sequence, rotary_dim), "fp32"), dtype)
+        ctx.sin = op.to(tape, tape.new((1, ctx.sequence, rotary_dim), "fp32"), dtype)
+        del angles
+    for window in {layer.attention.window for layer in layers}:
+        ctx.masks[window] = _mask(ctx, layers, window, tape, dtype)
+        if (mask := ctx.masks[window]) is not None:
+            held.append(mask)
+    return held
+
+
+def _mask(ctx: Context, layers: Sequence[Layer], window: int | None, tape: Tape, dtype: str) -> Tensor | None:
+    """A mask where the kernel can not work it out: eager attention always, fused ones under a sliding window."""
+    eager = ctx.setup.attention == "eager" or any(layer.attention.softcap for layer in layers)
+    slides = window is not None and ctx.sequence > window
+    if not eager and not slides:
+        return None
+    return tape.new((ctx.batch, 1, ctx.sequence, ctx.sequence), dtype if eager else "bool")
+
+
+class LossState(Generic[P]):
+    """What forward leaves: logits that the caller holds, the loss, and what was noted when the model returned."""
+
+    def __init__(self, logits: Tensor, loss: Tensor | None, model_end: P) -> None:
+        self.logits: Tensor | None = logits
+        self.loss, self.model_end = loss, model_end
+
+
+def finish(
+    ctx: Context,
+    architecture: Architecture,
+    last: list[Tensor],
+    ids: Tensor,
+    model_locals: list[Tensor],
+    with_loss: bool,
+    at_model_end: Callable[[], P],
+) -> LossState[P]:
+    """Final norm, head and loss, as transformers' ForCausalLM classes run them. Takes the last output out of `last`."""
+    tape = ctx.tape
+    hidden = last.pop()
+    norm, trains = architecture.final_norm, ctx.setup.head_trains
+    if norm is not None:
+        for part in ("weight", "bias"):
+            ctx.parameter(f"{norm.name}.{part}", (norm.size,), trains=trains)
+    x = ctx.norm(norm, hidden)
+    if len(architecture.projections) > 1:
+        x = ctx.linear(architecture.projections[1], x, "")
+    del hidden
+    model_end = at_model_end()
+    model_locals.clear()
+    if ctx.setup.attention == "eager":
+        ctx.masks.clear()
+    with tape.inside(architecture.head.name, LOGITS):
+        logits = _head(ctx, architecture, x)  # x, the last hidden state, stays a local until forward returns
+        if architecture.logits_softcap:
+            logits = op.times(tape, logits)
+            logits = op.pointwise_by_output(tape, logits, "capped logits")
+            logits = op.times(tape, logits)
+        loss = causal_lm_loss(ctx, logits, ids) if with_loss else None
+    return LossState(logits, loss, model_end)
+
+
+def _head(ctx: Context, architecture: Architecture, x: Tensor) -> Tensor:
+    table, head = architecture.tokens, architecture.head
+    name = table.name if architecture.tied else head.name
+    trains = ctx.setup.head_trains
+    weight = ctx.parameter(f"{name}.weight", (head.outputs, head.inputs), trains=trains)
+    bias = ctx.parameter(f"{head.name}.bias", (head.outputs,), trains=trains) if head.bias else None
+    return products.linear(ctx.tape, x, weight, bias)
+
+
+def causal_lm_loss(ctx: Context, logits: Tensor, ids: Tensor) -> Tensor:
+    """transformers' ForCausalLMLoss: logits in fp32, targets moved by one, cross-entropy."""
+    tape = ctx.tape
+    with tape.inside("loss", LOGITS):
+        upcast = op.to(tape, logits, "fp32")
+        padded = tape.new((ctx.batch, ctx.sequence + 1), "int64")
+        targets = tape.new((ctx.batch, ctx.sequence), "int64")
+        del padded
+        return products.cross_entropy(tape, upcast, targets)

@@ -1,0 +1,170 @@
+"""Matrix products, attention, embedding and loss: what each makes, keeps for backward, and makes in backward."""
+
+from __future__ import annotations
+
+from memplan.memory.operations import to
+from memplan.memory.tape import Grads, Parameter, Size, Tape, Tensor, given
+
+
+def weight_cast(tape: Tape, weight: Parameter, dtype: str) -> Tensor | Parameter:
+    """Autocast's 16-bit copy of a weight: cached until autocast ends when it trains, made at each use when frozen."""
+    if weight.dtype == dtype:
+        return weight
+    if weight.cast is not None:
+        return weight.cast
+    output = tape.new(weight.shape, dtype)
+    if tape.needs_grad(weight):
+        tape.record(output, (weight,), lambda grads: (tape.new(given(grads).shape, weight.dtype),))
+        weight.cast = output
+        tape.casts.append(weight)
+    return output
+
+
+def linear(tape: Tape, x: Tensor, weight: Parameter, bias: Parameter | None = None) -> Tensor:
+    """x @ weight.T + bias. Keeps x when the weight trains, and the weight when x needs a gradient."""
+    w: Tensor | Parameter = weight
+    b: Tensor | Parameter | None = bias
+    if tape.autocast is not None:
+        b = weight_cast(tape, bias, tape.autocast) if bias is not None else None
+        w = weight_cast(tape, weight, tape.autocast)
+        x = to(tape, x, tape.autocast)
+    weight_trains, input_needs = tape.needs_grad(w), tape.needs_grad(x)
+    bias_trains = b is not None and tape.needs_grad(b)
+    kept_x = tape.keep(x, "input") if weight_trains else None
+    kept_w = None
+    if input_needs and isinstance(w, Tensor):
+        kept_w = tape.keep(w, "weight cast to 16 bit")
+    elif input_needs:
+        tape.keep_weight()
+    output = tape.new((*x.shape[:-1], weight.shape[0]), x.dtype)
+    if not (weight_trains or input_needs or bias_trains):
+        return output
+    x_shape, w_shape, has_bias = x.shape, weight.shape, b is not None
+
+    def run(grads: list[Tensor | None]) -> Grads:
+        # mm makes the weight's gradient first, addmm the input's; both stay until the step is over.
+        held, dtype = (kept_x, kept_w), given(grads).dtype
+        if not has_bias:
+            grad_w = tape.new(w_shape, dtype) if weight_trains else None
+            grad_x = tape.new(x_shape, dtype) if input_needs else None
+            del held
+            return grad_x, grad_w
+        grad_x = tape.new(x_shape, dtype) if input_needs else None
+        grad_w = tape.new(w_shape, dtype) if weight_trains else None
+        grad_b = tape.new(w_shape[:1], dtype) if bias_trains else None
+        del held
+        return grad_x, grad_w, grad_b
+
+    return tape.record(output, (x, w, b) if has_bias else (x, w), run)
+
+
+def matmul(tape: Tape, a: Tensor, b: Tensor, shape: tuple[Size, ...], role_a: str, role_b: str) -> Tensor:
+    """A batched product of two activations; keeps both."""
+    if tape.autocast is not None:
+        b, a = to(tape, b, tape.autocast), to(tape, a, tape.autocast)
+    a_needs, b_needs = tape.needs_grad(a), tape.needs_grad(b)
+    kept_a = tape.keep(a, role_a) if b_needs else None
+    kept_b = tape.keep(b, role_b) if a_needs else None
+    output = tape.new(shape, a.dtype)
+    if not (a_needs or b_needs):
+        return output
+    a_shape, b_shape = a.shape, b.shape
+
+    def run(grads: list[Tensor | None]) -> Grads:
+        held, dtype = (kept_a, kept_b), given(grads).dtype
+        grad_b = tape.new(b_shape, dtype) if b_needs else None
+        grad_a = tape.new(a_shape, dtype) if a_needs else None
+        del held
+        return grad_a, grad_b
+
+    return tape.record(output, (a, b), run)
+
+
+def softmax(tape: Tape, x: Tensor, dtype: str) -> Tensor:
+    """Softmax in a dtype; keeps its output. Its backward gives the input's dtype at once."""
+    needs = tape.needs_grad(x)
+    output = tape.new(x.shape, dtype)
+    if not needs:
+        return output
+    kept, before = tape.keep(output, "softmax"), x.dtype
+
+    def run(grads: list[Tensor | None]) -> Grads:
+        held = kept
+        grad = given(grads)
+        product = tape.new(grad.shape, grad.dtype) if tape.on_cuda else None
+        result = tape.new(grad.shape, before)
+        del held, product
+        return (result,)
+
+    return tape.record(output, (x,), run)
+
+
+def flash_attention(tape: Tape, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    """Attention by a fused kernel: keeps q, k, v, its output and one fp32 log-sum-exp a row; never the scores."""
+    if tape.autocast is not None:
+        v, k, q = (to(tape, one, tape.autocast) for one in (v, k, q))
+    needs = tape.needs_grad(q, k, v)
+    kept = (tape.keep(q, "queries"), tape.keep(k, "keys"), tape.keep(v, "values")) if needs else None
+    output = tape.new((*q.shape[:-1], v.shape[-1]), q.dtype)
+    sums = tape.new(q.shape[:-1], "fp32")
+    if not needs:
+        return output
+    kept_out = (tape.keep(output, "attention output"), tape.keep(sums, "log-sum-exp"))
+    shapes = q.shape, k.shape, v.shape
+
+    def run(grads: list[Tensor | None]) -> Grads:
+        held, dtype = (kept, kept_out), given(grads).dtype
+        results = tuple(tape.new(shape, dtype) for shape in shapes)
+        del held
+        return results
+
+    return tape.record(output, (q, k, v), run)
+
+
+def embedding(tape: Tape, ids: Tensor, weight: Parameter) -> Tensor:
+    """Rows of a table; keeps the ids. Its gradient is as large as the table."""
+    trains = tape.needs_grad(weight)
+    kept = tape.keep(ids, "ids") if trains else None
+    output = tape.new((*ids.shape, weight.shape[1]), weight.dtype)
+    if not trains:
+        return output
+
+    def run(grads: list[Tensor | None]) -> Grads:
+        held = kept
+        result = tape.new(weight.shape, given(grads).dtype)
+        del held
+        return (result,)
+
+    return tape.record(output, (weight,), run)
+
+
+def cross_entropy(tape: Tape, logits: Tensor, targets: Tensor) -> Tensor:
+    """log-softmax and negative log-likelihood over fp32 logits: keeps the log-softmax and the targets."""
+    log_probabilities = tape.new(logits.shape, logits.dtype)
+    if tape.needs_grad(logits):
+        kept = tape.keep(log_probabilities, "log-softmax")
+
+        def run_softmax(grads: list[Tensor | None]) -> Grads:
+            held = kept
+            grad = given(grads)
+            result = tape.new(grad.shape, grad.dtype)
+            del held
+            return (result,)
+
+        tape.record(log_probabilities, (logits,), run_softmax)
+    needs = tape.needs_grad(log_probabilities)
+    kept_in = (tape.keep(log_probabilities, "log-softmax"), tape.keep(targets, "targets")) if needs else None
+    loss = tape.new((1,), "fp32")
+    weight = tape.new((1,), "fp32")
+    if not needs:
+        return loss
+    kept_weight = tape.keep(weight, "number of targets")
+    shape = logits.shape
+
+    def run(grads: list[Tensor | None]) -> Grads:
+        held = kept_in, kept_weight
+        result = tape.new(shape, given(grads).dtype)
+        del held
+        return (result,)
+
+    return tape.record(loss, (log_probabilities,), run)

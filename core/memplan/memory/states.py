@@ -1,0 +1,130 @@
+"""What stays on the device from step to step: weights, adapters, gradients, optimizer states, master weights.
+
+Counts are exact tensor by tensor; each tensor takes whole blocks of the allocator. Optimizer states by optimizer are
+those of the reference implementations (PyTorch 2.13, bitsandbytes 0.50, torchao), in bytes per trainable value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from math import prod
+
+from memplan.architecture.counts import weights
+from memplan.architecture.parts import Architecture, Linear
+from memplan.memory.setup import Setup
+from memplan.memory.tape import rounded
+from memplan.number_formats import BYTES_PER_VALUE
+from memplan.plan.training import Training
+
+PACKED_BLOCK = 64
+"""Values that share one scale in bitsandbytes' 4-bit formats."""
+NESTED_BLOCK = 256
+"""Scales that share one scale under double quantisation, and values that share one in 8-bit optimizers."""
+
+
+@dataclass(frozen=True, slots=True)
+class HeldTensor:
+    """Equal parameter tensors: how many values each has, how often they occur, what they are held in."""
+
+    name: str
+    shape: tuple[int, ...]
+    count: int
+    dtype: str
+    trains: bool
+    adapter: bool = False
+    packed: bool = False
+    component: str = ""
+
+    @property
+    def values(self) -> int:
+        """Values of one of them."""
+        return prod(self.shape)
+
+    @property
+    def total_values(self) -> int:
+        """Values of all of them."""
+        return self.values * self.count
+
+
+@lru_cache(maxsize=512)
+def held_tensors(architecture: Architecture, setup: Setup) -> tuple[HeldTensor, ...]:
+    """Every parameter tensor of the model and its adapters, in the order of the model's own parameters."""
+    tensors = []
+    for weight, count in weights(architecture):
+        packed = setup.packed and weight.linear and weight.component != "head"
+        dtype = setup.weights_dtype if packed else setup.unpacked_dtype
+        tensors.append(
+            HeldTensor(weight.name, weight.shape, count, dtype, setup.base_trains, packed=packed, component=weight.component)
+        )
+    if setup.adapted:
+        tensors.extend(_adapters(architecture, setup))
+    return tuple(tensors)
+
+
+def _adapters(architecture: Architecture, setup: Setup) -> Iterator[HeldTensor]:
+    for linear, count in linears(architecture):
+        if setup.adapts(linear.name):
+            rank = setup.rank
+            for name, shape in (("lora_A", (rank, linear.inputs)), ("lora_B", (linear.outputs, rank))):
+                yield HeldTensor(f"{linear.name}.{name}", shape, count, setup.adapter_dtype, True, adapter=True)
+
+
+def linears(architecture: Architecture) -> Iterator[tuple[Linear, int]]:
+    """Every linear module with how often it occurs; the head once."""
+    for layer, count in architecture.layers:
+        attention, mlp = layer.attention, layer.mlp
+        parts = [*attention.inputs, attention.output]
+        parts += [getattr(mlp, name) for name in ("gate", "up", "down") if getattr(mlp, name, None) is not None]
+        for part in parts:
+            yield part, count
+    for part in architecture.projections:
+        yield part, 1
+    yield architecture.head, 1
+
+
+def weight_bytes(tensor: HeldTensor, *, double_quant: bool) -> int:
+    """Bytes of the tensors as they are held.
+
+    Equation: values × bytes per value, each tensor rounded up to 512 bytes. Packed: values / 2, plus one fp32 scale for
+    64 values; with double quantisation one byte for 64 values and an fp32 scale for 256 of those.
+    Source: bitsandbytes 0.50.2, functional.quantize_4bit.
+
+    >>> weight_bytes(HeldTensor("q_proj", (4096, 4096), 1, "bf16", False), double_quant=True)
+    33554432
+    >>> weight_bytes(HeldTensor("q_proj", (4096, 4096), 1, "bf16", False, packed=True), double_quant=True) / 4096**2
+    0.515869140625
+    """
+    if not tensor.packed:
+        return tensor.count * int(rounded(tensor.values * BYTES_PER_VALUE[tensor.dtype]))
+    scales = tensor.values // PACKED_BLOCK
+    packed = int(rounded((tensor.values + 1) // 2))
+    if double_quant:
+        packed += int(rounded(scales)) + int(rounded(4 * -(-scales // NESTED_BLOCK)))
+    else:
+        packed += int(rounded(4 * scales))
+    return tensor.count * packed
+
+
+def buffer_bytes(architecture: Architecture) -> int:
+    """Buffers that come with the model: two copies of the rotary frequencies, and an embedding scale."""
+    rotary = 2 * int(rounded(4 * (architecture.rotary_dim // 2))) if architecture.rotary_dim else 0
+    return rotary + (512 if architecture.embedding_scale else 0)
+
+
+def gradient_dtype(tensor: HeldTensor, training: Training) -> str:
+    """What a tensor's gradient is held in."""
+    return tensor.dtype if training.gradients_dtype == "weights" else training.gradients_dtype
+
+
+def gradient_bytes(tensor: HeldTensor, training: Training) -> int:
+    """Bytes of the gradients that stay until the step."""
+    if not tensor.trains:
+        return 0
+    return tensor.count * int(rounded(tensor.values * BYTES_PER_VALUE[gradient_dtype(tensor, training)]))
+
+
+def has_master(tensor: HeldTensor, training: Training) -> bool:
+    """Whether an fp32 copy stands beside the tensor."""
+    return training.master_weights and tensor.trains and tensor.dtype != "fp32"

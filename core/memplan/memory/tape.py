@@ -1,0 +1,367 @@
+"""A small autograd that runs on shapes: which storages are alive at each operation of a forward and a backward pass.
+
+Blocks are written as the framework's own modules are; this tape then follows the framework's rules for what lives how
+long. A storage is counted from the operation that makes it until its last reference goes: Python's own reference
+counts do that bookkeeping, as they do in the framework, so a block's local variables live here as long as they live
+there. Operations that need gradients hold what their backward formula reads (the ledger); the backward walk frees it.
+
+Sizes may be whole numbers or numpy arrays (a map of batch by sequence): nothing here branches on them.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from math import prod
+from typing import Any, TypeAlias
+
+from memplan.number_formats import BYTES_PER_VALUE
+
+Size: TypeAlias = Any
+"""A whole number, or a numpy array of them."""
+
+BLOCK_BYTES = 512
+"""PyTorch's caching allocator hands out multiples of this (c10/core/AllocatorConfig.h, kMinBlockSize)."""
+
+Kept: TypeAlias = "tuple[str, str, tuple[Size, ...], str, Size]"
+"""(module, role, shape, dtype, bytes) of a storage that backward reads."""
+
+ACTIVATIONS, LOGITS, TEMPORARY, GRADIENTS = range(4)
+"""What a storage counts as; the index into a tally."""
+
+
+def rounded(num_bytes: Size) -> Size:
+    """Round bytes up to the allocator's block.
+
+    >>> rounded(1), rounded(512), rounded(513)
+    (512, 512, 1024)
+    """
+    return -(-num_bytes // BLOCK_BYTES) * BLOCK_BYTES
+
+
+class Meter:
+    """Bytes alive now and at the peak, whole and by kind."""
+
+    __slots__ = ("now", "peak", "peak_tally", "tally")
+
+    def __init__(self) -> None:
+        self.now: Size = 0
+        self.peak: Size = 0
+        self.tally: list[Size] = [0, 0, 0, 0]
+        self.peak_tally: tuple[Size, ...] = (0, 0, 0, 0)
+
+    def grow(self, num_bytes: Size, kind: int) -> None:
+        self.now = now = self.now + num_bytes
+        self.tally[kind] = self.tally[kind] + num_bytes
+        peak = self.peak
+        if isinstance(now, int):
+            if now > peak:
+                self.peak, self.peak_tally = now, tuple(self.tally)
+        else:
+            self.peak = (now + peak + abs(now - peak)) // 2  # an element-wise maximum without importing numpy
+
+    def restart(self) -> None:
+        """Forget the peak: what is alive now is the new one."""
+        self.peak, self.peak_tally = self.now, tuple(self.tally)
+
+
+class Storage:
+    """Memory behind one or more tensors; alive as long as something refers to it."""
+
+    __slots__ = ("kept", "kind", "meter", "num_bytes")
+
+    def __init__(self, meter: Meter, num_bytes: Size, kind: int) -> None:
+        self.meter, self.num_bytes, self.kind, self.kept = meter, num_bytes, kind, False
+        meter.grow(num_bytes, kind)
+
+    def __del__(self) -> None:
+        self.meter.now = self.meter.now - self.num_bytes
+        self.meter.tally[self.kind] = self.meter.tally[self.kind] - self.num_bytes
+
+    def become(self, kind: int) -> None:
+        """Count as another kind from now on."""
+        tally = self.meter.tally
+        tally[self.kind] = tally[self.kind] - self.num_bytes
+        tally[kind] = tally[kind] + self.num_bytes
+        self.kind = kind
+
+
+class Tensor:
+    """A shape and a dtype over a storage; `node` leads to its gradient when it needs one."""
+
+    __slots__ = ("dtype", "node", "shape", "slot", "storage")
+
+    def __init__(self, storage: Storage, shape: tuple[Size, ...], dtype: str, node: Node | None = None, slot: int = 0):
+        self.storage, self.shape, self.dtype, self.node, self.slot = storage, shape, dtype, node, slot
+
+    @property
+    def needs_grad(self) -> bool:
+        return self.node is not None
+
+    def detached(self) -> Tensor:
+        """The same storage without the way back (what an operation keeps of its own output)."""
+        return Tensor(self.storage, self.shape, self.dtype)
+
+
+class Parameter:
+    """A weight of the module that is walked. Its own bytes are counted by the states, its gradient's here."""
+
+    __slots__ = ("cast", "dtype", "grad", "name", "node", "shape", "shared", "trainable")
+
+    def __init__(self, name: str, shape: tuple[int, ...], dtype: str, trainable: bool) -> None:
+        self.name, self.shape, self.dtype, self.trainable = name, shape, dtype, trainable
+        self.shared = False
+        """Used in two places (a tied head): the first gradient waits for the second."""
+        self.grad: Tensor | None = None
+        self.cast: Tensor | None = None
+        self.node: Node | None = None
+
+
+Grads: TypeAlias = "Sequence[Tensor | None]"
+
+
+def given(grads: list[Tensor | None]) -> Tensor:
+    """The gradient of an operation with one output."""
+    grad = grads[0]
+    assert grad is not None, "autograd runs a step only when its output has a gradient"
+    return grad
+
+
+class Node:
+    """One step of the backward pass: takes its outputs' gradients, gives its inputs'."""
+
+    __slots__ = ("dtypes", "edges", "kind", "num_outputs", "run", "sequence")
+
+    def __init__(
+        self,
+        sequence: int,
+        edges: list[tuple[Node, int] | None],
+        dtypes: list[str],
+        run: Callable[[list[Tensor | None]], Grads] | None,
+        kind: int,
+        num_outputs: int = 1,
+    ) -> None:
+        self.sequence, self.edges, self.dtypes, self.run = sequence, edges, dtypes, run
+        self.kind, self.num_outputs = kind, num_outputs
+
+    def __lt__(self, other: Node) -> bool:
+        return self.sequence > other.sequence  # the newest first, as autograd's queue has it
+
+
+_LAST = 2**62  # gradient accumulation goes before everything else that is ready
+
+
+class Tape:
+    """What is alive while a module runs forward and backward."""
+
+    def __init__(self, *, autocast: str | None = None, on_cuda: bool = False) -> None:
+        self.meter = Meter()
+        self.autocast = autocast
+        self.on_cuda = on_cuda
+        """Whether gradients that meet are added in place (a device) or into a new tensor (the traces' fake tensors)."""
+        self.accumulating = False
+        """Whether gradients of earlier micro-batches are there already."""
+        self.kind = TEMPORARY
+        """What storages count as until an operation keeps them."""
+        self.module = ""
+        self.kept: list[Kept] = []
+        """Each storage that backward will read, once."""
+        self.casts: list[Parameter] = []
+        self.packs = 0
+        """How many values operations have held for backward so far, weights included."""
+        self._sequence = 0
+        self._holding = True
+        self._mute_at = -1
+
+    # making tensors
+
+    def new(self, shape: tuple[Size, ...], dtype: str) -> Tensor:
+        """A fresh tensor."""
+        num_bytes = rounded(prod(shape) * BYTES_PER_VALUE[dtype]) if self._mute_at != self.packs else 0
+        return Tensor(Storage(self.meter, num_bytes, self.kind), shape, dtype)
+
+    def leaf(self, shape: tuple[Size, ...], dtype: str, *, needs_grad: bool) -> Tensor:
+        """A tensor that comes from outside the module; its gradient is kept on its node."""
+        tensor = self.new(shape, dtype)
+        if needs_grad:
+            tensor.node = Node(_LAST, [], [], None, self.kind)
+        return tensor
+
+    @contextmanager
+    def inside(self, module: str, kind: int | None = None) -> Iterator[None]:
+        """Name the module whose operations run, and what its storages count as."""
+        before, self.module = self.module, module
+        kind_before = self.kind
+        if kind is not None:
+            self.kind = kind
+        try:
+            yield
+        finally:
+            self.module, self.kind = before, kind_before
+
+    @contextmanager
+    def checkpointed(self) -> Iterator[list[int]]:
+        """Run operations that hold nothing for backward. Gives a list that is told how many values they would hold."""
+        before, self._holding, start = self._holding, False, self.packs
+        held: list[int] = []
+        try:
+            yield held
+        finally:
+            self._holding = before
+            held.append(self.packs - start)
+
+    @contextmanager
+    def recomputing(self, num_packs: int) -> Iterator[None]:
+        """Run a checkpointed module again. PyTorch stops as soon as the last value is back: what follows costs nothing."""
+        self._mute_at = self.packs + num_packs
+        try:
+            yield
+        finally:
+            self._mute_at = -1
+
+    # recording
+
+    def keep(self, tensor: Tensor, role: str) -> Tensor | None:
+        """Count a tensor that backward will read, and return what to hold of it."""
+        self.packs += 1
+        if not self._holding:
+            return None
+        storage = tensor.storage
+        if not storage.kept:
+            storage.kept = True
+            if storage.kind == TEMPORARY:
+                storage.become(ACTIVATIONS)
+            self.kept.append((self.module, role, tensor.shape, tensor.dtype, storage.num_bytes))
+        return tensor.detached()
+
+    def keep_weight(self) -> None:
+        """Note that backward reads a weight; it is alive anyway."""
+        self.packs += 1
+
+    def needs_grad(self, *inputs: Tensor | Parameter | None) -> bool:
+        """Whether an operation on these inputs is recorded."""
+        for one in inputs:
+            if one is not None and (one.trainable if isinstance(one, Parameter) else one.node is not None):
+                return True
+        return False
+
+    def record(
+        self,
+        output: Tensor,
+        inputs: Sequence[Tensor | Parameter | None],
+        run: Callable[[list[Tensor | None]], Grads],
+    ) -> Tensor:
+        """Attach the backward step to an operation's output."""
+        output.node = self.node(inputs, run)
+        return output
+
+    def node(
+        self,
+        inputs: Sequence[Tensor | Parameter | None],
+        run: Callable[[list[Tensor | None]], Grads],
+        num_outputs: int = 1,
+    ) -> Node:
+        """A backward step from the inputs that need gradients."""
+        edges: list[tuple[Node, int] | None] = []
+        dtypes: list[str] = []
+        for one in inputs:
+            if isinstance(one, Parameter):
+                edges.append((self.accumulator(one), 0) if one.trainable else None)
+                dtypes.append(one.dtype)
+            else:
+                edges.append((one.node, one.slot) if one is not None and one.node is not None else None)
+                dtypes.append(one.dtype if one is not None else "")
+        self._sequence += 1
+        return Node(self._sequence, edges, dtypes, run, self.kind, num_outputs)
+
+    def accumulator(self, parameter: Parameter) -> Node:
+        """The node that adds to a parameter's gradient."""
+        if parameter.node is None:
+
+            def run(grads: list[Tensor | None]) -> Grads:
+                grad = given(grads)
+                if self.accumulating and not parameter.shared:
+                    return ()  # added to the gradient of earlier micro-batches, then gone
+                if parameter.grad is not None and not self.on_cuda:
+                    grad = self.new(grad.shape, grad.dtype)  # the two uses' gradients are summed into a third tensor
+                grad.storage.become(GRADIENTS)
+                parameter.grad = grad.detached()
+                return ()
+
+            parameter.node = Node(_LAST, [], [], run, TEMPORARY)
+        return parameter.node
+
+    def release_casts(self) -> None:
+        """Leave autocast: its cached 16-bit copies of weights go."""
+        for parameter in self.casts:
+            parameter.cast = None
+        self.casts.clear()
+
+    # backward
+
+    def backward(self, output: Tensor) -> None:
+        """Walk back from an output, whose gradient comes first. Leaves' gradients go when the walk is over."""
+        root = output.node
+        assert root is not None, "nothing to walk back through"
+        waiting = _count_uses(root)
+        buffers: dict[Node, list[Tensor | None]] = {root: [None] * root.num_outputs}
+        buffers[root][output.slot] = self.new(output.shape, output.dtype)
+        del output
+        leaves: dict[Node, Tensor] = {}
+        ready = [root]
+        kind_before = self.kind
+        while ready:
+            node = heapq.heappop(ready)
+            grads = buffers.pop(node)
+            if node.run is None:
+                if grads[0] is not None:
+                    leaves[node] = grads[0]
+                del grads
+                continue
+            self.kind = node.kind
+            results = list(node.run(grads))
+            del grads
+            if node.edges:
+                node.run = None  # what it kept goes now
+            for index, edge in enumerate(node.edges):
+                result, results[index] = results[index], None
+                if edge is None:
+                    continue
+                if result is not None and result.dtype != node.dtypes[index]:
+                    result = self.new(result.shape, node.dtypes[index])
+                target, slot = edge
+                self._receive(buffers, target, slot, result)
+                del result
+                waiting[target] -= 1
+                if waiting[target] == 0:
+                    heapq.heappush(ready, target)
+            del results
+        self.kind = kind_before
+
+    def _receive(
+        self, buffers: dict[Node, list[Tensor | None]], target: Node, slot: int, result: Tensor | None
+    ) -> None:
+        buffer = buffers.setdefault(target, [None] * target.num_outputs)
+        if result is None:
+            return
+        held = buffer[slot]
+        if held is None:
+            buffer[slot] = result
+        elif not self.on_cuda:
+            buffer[slot] = self.new(held.shape, held.dtype)
+
+
+def _count_uses(root: Node) -> dict[Node, int]:
+    """How many gradients each node waits for."""
+    uses: dict[Node, int] = {}
+    stack, seen = [root], {root}
+    while stack:
+        for edge in stack.pop().edges:
+            if edge is not None:
+                target = edge[0]
+                uses[target] = uses.get(target, 0) + 1
+                if target not in seen:
+                    seen.add(target)
+                    stack.append(target)
+    return uses
