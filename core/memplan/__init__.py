@@ -15,17 +15,12 @@ from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+from memplan.version import __version__
 
 if TYPE_CHECKING:  # The same names for type checkers and editors; a test holds the two lists together.
+    from memplan import catalog as catalog
     from memplan.catalog import CatalogModel as CatalogModel
     from memplan.catalog import Device as Device
-    from memplan.catalog import device as device
-    from memplan.catalog import devices as devices
-    from memplan.catalog import model as model
-    from memplan.catalog import models as models
-    from memplan.catalog import search_devices as search_devices
-    from memplan.catalog import search_models as search_models
     from memplan.disk import read_file as read_file
     from memplan.disk import write_file as write_file
     from memplan.errors import ConfigError as ConfigError
@@ -33,6 +28,7 @@ if TYPE_CHECKING:  # The same names for type checkers and editors; a test holds 
     from memplan.errors import PlanError as PlanError
     from memplan.errors import UnknownEntryError as UnknownEntryError
     from memplan.estimate import estimate as estimate
+    from memplan.estimate_plan import estimate_plan as estimate_plan
     from memplan.levers import LEVERS as LEVERS
     from memplan.levers import Lever as Lever
     from memplan.levers import LeverOffer as LeverOffer
@@ -83,8 +79,11 @@ if TYPE_CHECKING:  # The same names for type checkers and editors; a test holds 
     from memplan.result import Verdict as Verdict
     from memplan.sentences import VERDICT_TITLES as VERDICT_TITLES
     from memplan.sentences import basis_sentence as basis_sentence
+    from memplan.sentences import instant_words as instant_words
     from memplan.sentences import model_sentence as model_sentence
     from memplan.sentences import peak_words as peak_words
+    from memplan.sentences import process_sentence as process_sentence
+    from memplan.sentences import saving_words as saving_words
     from memplan.sentences import verdict_sentence as verdict_sentence
     from memplan.units import GB as GB
     from memplan.units import GIB as GIB
@@ -97,10 +96,11 @@ if TYPE_CHECKING:  # The same names for type checkers and editors; a test holds 
     from memplan.units import to_unit as to_unit
 
 _NAMES: dict[str, str] = {
-    "catalog": "CatalogModel Device device devices model models search_devices search_models",
+    "catalog": "CatalogModel Device",
     "disk": "read_file write_file",
     "errors": "ConfigError MemplanError PlanError UnknownEntryError",
     "estimate": "estimate",
+    "estimate_plan": "estimate_plan",
     "levers": "LEVERS Lever LeverOffer lever_offers",
     "model_file": "parse_config read_config",
     "plan.edit": "facts_at field_at replaced value_at",
@@ -117,17 +117,25 @@ _NAMES: dict[str, str] = {
         "INSTANT_TITLES TERMS Advice Basis Estimate Instant InstantName LedgerRow Need "
         "Parameters Process Recipe Term TermName TraceBytes Verdict"
     ),
-    "sentences": "VERDICT_TITLES basis_sentence model_sentence peak_words verdict_sentence",
+    "sentences": (
+        "VERDICT_TITLES basis_sentence instant_words model_sentence peak_words process_sentence saving_words "
+        "verdict_sentence"
+    ),
     "units": "GB GIB UNIT_BYTES UNIT_NAMES Unit format_bytes format_count parse_count to_unit",
 }
 """The public names by the module that holds them."""
 
 _HOMES = {name: f"memplan.{module}" for module, names in _NAMES.items() for name in names.split()}
 
-__all__ = [*_HOMES, "__version__"]
+_MODULES = ("catalog",)
+"""Modules that are public as a whole: `memplan.catalog.search_models("llama")`."""
+
+__all__ = [*_HOMES, *_MODULES, "__version__"]
 
 
 def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return import_module(f"memplan.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module 'memplan' has no attribute {name!r}")
     value = getattr(import_module(_HOMES[name]), name)

@@ -1,0 +1,84 @@
+"""Estimates, lever offers and catalog entries as JSON, for other programs. Amounts are bytes, always."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from memplan.catalog import CatalogModel, Device
+from memplan.levers import LeverOffer
+from memplan.plan.scenario import Scenario
+from memplan.result import Estimate
+from memplan.version import __version__
+
+
+def estimates_json(estimates: Iterable[Estimate]) -> str:
+    """Write estimates as `memplan estimate --json` prints them."""
+    return _document({"memplan": __version__, "scenarios": [_estimate(estimate) for estimate in estimates]})
+
+
+def levers_json(scenarios: Sequence[Scenario], offers: Sequence[Sequence[LeverOffer]]) -> str:
+    """Write lever offers as `memplan levers --json` prints them."""
+    answers = [
+        {"name": scenario.name, "levers": [_offer(offer, scenario) for offer in its_offers]}
+        for scenario, its_offers in zip(scenarios, offers, strict=True)
+    ]
+    return _document({"memplan": __version__, "scenarios": answers})
+
+
+def models_json(models: Iterable[CatalogModel]) -> str:
+    """Write catalog entries of models, with their sources."""
+    return _document({"memplan": __version__, "models": [asdict(model) for model in models]})
+
+
+def devices_json(devices: Iterable[Device]) -> str:
+    """Write catalog entries of devices, with their sources."""
+    return _document({"memplan": __version__, "devices": [asdict(device) for device in devices]})
+
+
+def _document(content: dict[str, Any]) -> str:
+    return json.dumps(content, indent=2, ensure_ascii=False)
+
+
+def _estimate(estimate: Estimate) -> dict[str, Any]:
+    return {
+        "name": estimate.name,
+        "model": estimate.model_name,
+        "parameters": asdict(estimate.parameters),
+        "recipe": asdict(estimate.recipe),
+        "bytes": {**asdict(estimate.bytes), "first_step": dict(estimate.bytes.first_step)},
+        "terms": [
+            {
+                "name": term.name,
+                "bytes_at_peak": term.bytes_at_peak,
+                "largest_bytes": term.largest_bytes,
+                "formula": term.formula,
+                "source": term.source,
+            }
+            for term in estimate.terms
+        ],
+        "process": asdict(estimate.process),
+        "need": asdict(estimate.need),
+        "device": {"id": estimate.device_id, "usable_bytes": estimate.usable_bytes},
+        "verdict": estimate.verdict,
+        "headroom_bytes": estimate.headroom_bytes,
+        "basis": estimate.basis,
+        "warnings": [asdict(advice) for advice in estimate.warnings],
+    }
+
+
+def _offer(offer: LeverOffer, scenario: Scenario) -> dict[str, Any]:
+    return {
+        "id": offer.lever.id,
+        "title": offer.lever.title,
+        "state": offer.state,
+        "saving_bytes": offer.saving_bytes,
+        "need_bytes": offer.need_bytes,
+        "verdict": offer.verdict,
+        "sentence": offer.sentence,
+        "price": offer.lever.price,
+        "source": offer.lever.source,
+        "changes": {} if offer.state == "not_applicable" else offer.lever.changes(scenario),
+    }

@@ -1,0 +1,223 @@
+"""The commands and their options. What they do is elsewhere; what takes long to load is loaded when it is run."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, cast
+
+import click
+
+from memplan.cli.source import read_source
+from memplan.plan.file import PLAN_SUFFIX
+from memplan.units import Unit
+from memplan.version import __version__
+
+FITS, DOES_NOT_FIT = 0, 3
+
+plan_argument = click.argument("plan", metavar="PLAN")
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON, amounts in bytes.")
+unit_option = click.option(
+    "--unit",
+    type=click.Choice(["gib", "gb"], case_sensitive=False),
+    default="gib",
+    show_default=True,
+    help="GiB is 2^30 bytes, GB is 10^9.",
+)
+
+
+class ReaderGoneError(Exception):
+    """Whoever read the output (`head`, say) has what it wanted and went away."""
+
+
+class PlanGroup(click.Group):
+    """A group that takes a plan's name where a command's would stand: `memplan run.memplan` opens the window on it."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command, or the window for what is a file rather than a command."""
+        first = args[0]
+        if self.get_command(ctx, first) is None and (first.endswith(PLAN_SUFFIX) or Path(first).exists()):
+            return "open", open_window, args
+        return super().resolve_command(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; a broken pipe leaves under a name that click does not take for a failure."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError as problem:
+            raise ReaderGoneError from problem
+
+
+@click.group(
+    cls=PlanGroup,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="PLAN is a plan file, a model's config.json (or its folder), or - for standard input.",
+)
+@click.option("--debug", is_flag=True, help="Print the traceback of an error (as MEMPLAN_DEBUG=1 does).")
+@click.version_option(__version__, prog_name="memplan", message="%(prog)s %(version)s")
+@click.pass_context
+def memplan_command(context: click.Context, debug: bool) -> int:
+    """Plan the GPU memory of training a large language model.
+
+    Without a command, opens the window; `memplan PLAN.memplan` opens it on that plan.
+    """
+    if context.invoked_subcommand is None:
+        return int(context.invoke(open_window, file=None))
+    return FITS
+
+
+@click.command("open", hidden=True)
+@click.argument("file", required=False)
+def open_window(file: str | None) -> int:
+    """Open the window."""
+    from memplan.cli.window import open_on
+
+    return open_on(file)
+
+
+@memplan_command.command()
+@plan_argument
+@json_option
+@unit_option
+def estimate(plan: str, as_json: bool, unit: str) -> int:
+    """Estimate every scenario of a plan.
+
+    Ends with 0 when all fit (or are tight), 3 when one does not fit, 2 on bad input.
+    """
+    from memplan.estimate_plan import estimate_plan
+
+    source = read_source(plan)
+    answers = estimate_plan(source.plan)
+    if source.note:
+        click.echo(source.note, err=True)
+    if as_json:
+        from memplan.cli.as_json import estimates_json
+
+        click.echo(estimates_json(answers))
+    else:
+        from memplan.cli.text import print_estimate
+
+        for position, (scenario, answer) in enumerate(zip(source.plan.scenarios, answers, strict=True)):
+            if position:
+                click.echo()
+            print_estimate(scenario, answer, _unit(unit))
+    return DOES_NOT_FIT if any(answer.verdict == "does_not_fit" for answer in answers) else FITS
+
+
+@memplan_command.command()
+@plan_argument
+@json_option
+@unit_option
+def levers(plan: str, as_json: bool, unit: str) -> int:
+    """Say what each lever would save now, and what it costs."""
+    from memplan.estimate_plan import estimate_plan
+    from memplan.levers import lever_offers
+
+    source = read_source(plan)
+    scenarios = source.plan.scenarios
+    answers = estimate_plan(source.plan)
+    offers = [lever_offers(scenario, answer, _unit(unit)) for scenario, answer in zip(scenarios, answers, strict=True)]
+    if source.note:
+        click.echo(source.note, err=True)
+    if as_json:
+        from memplan.cli.as_json import levers_json
+
+        click.echo(levers_json(scenarios, offers))
+        return FITS
+    from memplan.cli.text import print_offers
+
+    for position, (scenario, answer, its_offers) in enumerate(zip(scenarios, answers, offers, strict=True)):
+        if position:
+            click.echo()
+        print_offers(scenario, answer, its_offers, _unit(unit))
+    return FITS
+
+
+@memplan_command.command()
+@plan_argument
+@click.option(
+    "-o", "--output", metavar="FILE", help="Where to write it: FILE.md or FILE.csv. Without it, prints Markdown."
+)
+@unit_option
+def report(plan: str, output: str | None, unit: str) -> int:
+    """Write a plan's estimates as a document."""
+    from memplan.disk import write_file
+    from memplan.report import report as write_report
+
+    source = read_source(plan)
+    text = write_report(source.plan, Path(output).suffix if output else "md", _unit(unit))
+    if source.note:
+        click.echo(source.note, err=True)
+    if output is None:
+        click.echo(text, nl=False)
+    else:
+        write_file(Path(output), text.encode())
+    return FITS
+
+
+@memplan_command.group()
+def catalog() -> None:
+    """List the models and devices that memplan knows."""
+
+
+@catalog.command()
+@click.argument("query", nargs=-1)
+@json_option
+def models(query: tuple[str, ...], as_json: bool) -> int:
+    """List models; QUERY is words that all must match."""
+    from memplan.catalog import search_models
+
+    found = search_models(" ".join(query))
+    if as_json:
+        from memplan.cli.as_json import models_json
+
+        click.echo(models_json(found))
+    elif found:
+        from memplan.cli.text import print_models
+
+        print_models(found)
+    else:
+        click.echo(f"No model matches {' '.join(query)}.", err=True)
+    return FITS
+
+
+@catalog.command()
+@click.argument("query", nargs=-1)
+@json_option
+@unit_option
+def devices(query: tuple[str, ...], as_json: bool, unit: str) -> int:
+    """List devices, with what a process can get of each; QUERY is words that all must match."""
+    from memplan.catalog import search_devices
+
+    found = search_devices(" ".join(query))
+    if as_json:
+        from memplan.cli.as_json import devices_json
+
+        click.echo(devices_json(found))
+    elif found:
+        from memplan.cli.text import print_devices
+
+        print_devices(found, _unit(unit))
+    else:
+        click.echo(f"No device matches {' '.join(query)}.", err=True)
+    return FITS
+
+
+@memplan_command.command()
+def schema() -> int:
+    """Print the JSON Schema of a plan file.
+
+    It holds every field with its meaning, range and default.
+    """
+    from memplan.plan.scenario import Plan
+
+    content: dict[str, Any] = {"$schema": "https://json-schema.org/draft/2020-12/schema", **Plan.model_json_schema()}
+    click.echo(json.dumps(content, indent=2, ensure_ascii=False))
+    return FITS
+
+
+def _unit(text: str) -> Unit:
+    return cast(Unit, text)

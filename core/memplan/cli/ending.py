@@ -1,0 +1,61 @@
+"""How a command ends: with an answer, with an error in words, or quietly when nobody listens any more.
+
+Exit status: 0 all is well, 1 a defect in memplan, 2 bad input, 3 a scenario does not fit, 130 stopped by the keyboard.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+
+import click
+
+from memplan.cli.commands import ReaderGoneError, memplan_command
+from memplan.cli.terminal import prepare_streams
+from memplan.errors import MemplanError
+
+DEFECT, BAD_INPUT, STOPPED = 1, 2, 130
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run a command; return the exit status. No traceback reaches a person who did not ask for one."""
+    prepare_streams()
+    try:
+        status = memplan_command.main(args=list(arguments), prog_name="memplan", standalone_mode=False)
+        sys.stdout.flush()
+        return status if isinstance(status, int) else 0
+    except click.ClickException as problem:
+        problem.show()
+        return problem.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        return STOPPED
+    except (ReaderGoneError, BrokenPipeError):
+        return _after_broken_pipe()
+    except MemplanError as problem:
+        if _is_debugging(arguments):
+            traceback.print_exc()
+        click.echo(f"memplan: {problem}", err=True)
+        return BAD_INPUT
+    except Exception as problem:
+        if _is_debugging(arguments):
+            traceback.print_exc()
+            return DEFECT
+        what = f"{type(problem).__name__}: {problem}".splitlines()[0][:200]
+        click.echo(
+            f"memplan: this is a defect in memplan ({what}). Report it together with the plan and what "
+            "`memplan --debug` with the same arguments prints.",
+            err=True,
+        )
+        return DEFECT
+
+
+def _is_debugging(arguments: Sequence[str]) -> bool:
+    return bool(arguments and arguments[0] == "--debug") or os.environ.get("MEMPLAN_DEBUG", "0") not in ("", "0")
+
+
+def _after_broken_pipe() -> int:
+    """The reader (`head`, say) has what it wanted. Python must not try to write the rest when it ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 0

@@ -1,0 +1,27 @@
+"""The way from the command line to the window, which is another package and may not be installed."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from importlib.util import find_spec
+
+from memplan.errors import MemplanError
+
+_NEEDED = ("PySide6", "pyqtgraph", "memplan_gui")
+
+
+def open_on(file: str | None) -> int:
+    """Open the window, on a file where one is given, and wait until it is closed.
+
+    Raises:
+        MemplanError: what the window needs is not installed.
+    """
+    missing = [name for name in _NEEDED if find_spec(name) is None]
+    if missing:
+        raise MemplanError(
+            f"the window needs {' and '.join(missing)}, which this installation lacks.",
+            remedy='Install it: pip install "memplan[gui]". All commands work without it; see memplan --help.',
+        )
+    # By name and late: the core knows the window's door and nothing behind it.
+    gui = import_module("memplan_gui.__main__")
+    return int(gui.main([file] if file is not None else []))
