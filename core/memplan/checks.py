@@ -1,0 +1,93 @@
+"""Advice about a scenario: what is unwise, what contradicts itself, and what the estimate does not model yet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from memplan.architecture.parts import Architecture, Experts
+from memplan.memory.setup import Setup
+from memplan.memory.states import linears
+from memplan.plan.scenario import Scenario
+from memplan.result import Advice
+
+_PLAIN: dict[str, Any] = {
+    "training.kernels": "transformers",
+    "training.kernels_version": None,
+    "training.loss": "plain",
+    "training.trainer": "none",
+    "training.optimizer_in_backward": False,
+    "hardware.tensor_parallel": 1,
+    "hardware.sequence_parallel": False,
+    "hardware.pipeline_parallel": 1,
+    "hardware.context_parallel": 1,
+    "hardware.expert_parallel": 1,
+    "hardware.offload.parameters": False,
+    "hardware.offload.activations": False,
+    "hardware.offload.optimizer": False,
+}
+"""Fields that the estimate leaves out when they are set to anything else."""
+
+
+def not_modelled(scenario: Scenario, architecture: Architecture) -> Iterator[Advice]:
+    """What makes the estimate an extrapolation."""
+    for path, plain in _PLAIN.items():
+        value: Any = scenario
+        for name in path.split("."):
+            value = getattr(value, name)
+        if value != plain:
+            yield Advice(path, f"{path.rpartition('.')[2]} is not modelled yet; the estimate leaves it out.")
+    training, hardware = scenario.training, scenario.hardware
+    if training.checkpointing in ("selective", "offload"):
+        yield Advice("training.checkpointing", f"{training.checkpointing} is counted as full checkpointing.")
+    if hardware.sharding.strategy not in ("none", "ddp") and hardware.devices > 1:
+        words = "Sharded states are divided evenly; gathered layers are counted as two in flight."
+        yield Advice("hardware.sharding.strategy", words)
+    elif hardware.devices > 1:
+        words = "Each device holds everything, and communication buckets as large as the gradients."
+        yield Advice("hardware.devices", words)
+    if any(isinstance(layer.mlp, Experts) for layer, _ in architecture.layers):
+        yield Advice("model", "Experts are walked as one gated block over the tokens that they receive.")
+    if training.lora.modules_to_save and training.method in ("lora", "qlora"):
+        yield Advice("training.lora.modules_to_save", "Modules trained in full are not modelled yet.")
+    if training.method == "qlora" and training.quantization.format not in ("nf4", "fp4"):
+        words = f"{training.quantization.format} is counted as nf4."
+        yield Advice("training.quantization.format", words)
+    if training.method == "freeze":
+        yield Advice("training.method", "Freezing has not been held against traces yet.")
+
+
+def advice(scenario: Scenario, setup: Setup, architecture: Architecture) -> Iterator[Advice]:
+    """What a person who knows would say before starting this run."""
+    training, hardware = scenario.training, scenario.hardware
+    if training.method == "full" and training.weights_dtype == "fp32" and training.autocast == "none":
+        words = "Everything runs in fp32. bf16 autocast halves what activations of products take; bf16 weights halve the states."
+        yield Advice("training.weights_dtype", words)
+    if training.method == "full" and training.weights_dtype != "fp32" and not training.master_weights:
+        words = (
+            f"Weights and states are {training.weights_dtype} alone: small updates can be lost to rounding. "
+            "fp32 weights under autocast, or master weights, avoid that for 12 or 16 bytes a parameter."
+        )
+        yield Advice("training.master_weights", words)
+    if training.weights_dtype == "fp16" and training.method == "full":
+        yield Advice("training.weights_dtype", "PyTorch's gradient scaler refuses fp16 weights; load fp32 or bf16.")
+    if training.master_weights and training.weights_dtype == "fp32":
+        yield Advice("training.master_weights", "Weights are fp32 already; there is no second copy to keep.")
+    if training.optimizer_in_backward and training.gradient_accumulation > 1:
+        words = "Gradients that are applied as they come can not be accumulated."
+        yield Advice("training.gradient_accumulation", words)
+    if training.autocast == training.weights_dtype and training.method != "qlora":
+        yield Advice("training.autocast", "Weights are in that dtype already; autocast adds fp32 copies at norms and loss.")
+    if setup.adapted and not setup_targets_match(setup, architecture):
+        names = ", ".join(sorted({linear.name for linear, _ in linears(architecture)}))
+        yield Advice("training.lora.targets", f"No module has such a name. This model's are {names}.")
+    if hardware.devices % (hardware.tensor_parallel * hardware.pipeline_parallel * hardware.context_parallel):
+        yield Advice("hardware.devices", "The parallel sizes do not divide the devices.")
+    if architecture.positions is not None and training.sequence_length > architecture.positions.rows:
+        words = f"The model has {architecture.positions.rows} learned positions; longer sequences fail."
+        yield Advice("training.sequence_length", words)
+
+
+def setup_targets_match(setup: Setup, architecture: Architecture) -> bool:
+    """Whether an adapter is put anywhere."""
+    return any(setup.adapts(linear.name) for linear, _ in linears(architecture))

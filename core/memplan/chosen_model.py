@@ -1,0 +1,117 @@
+"""From a scenario's choice of a model to its architecture, with what had to be assumed on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from memplan import catalog
+from memplan.architecture.counts import total
+from memplan.architecture.families import architecture_of
+from memplan.architecture.parts import Architecture
+from memplan.errors import ConfigError
+from memplan.plan.model_choice import ModelChoice
+from memplan.result import Advice
+from memplan.units import format_count
+
+TYPICAL_VOCABULARY = 128_256
+"""Llama 3's, for a model of which only the size is known."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenModel:
+    """What an estimate is made of."""
+
+    name: str
+    architecture: Architecture
+    parameters: int
+    """The count that the states follow: the architecture's own, or the one that is known better."""
+    exact: bool
+    """Whether the states follow tensor by tensor from the architecture."""
+    advice: tuple[Advice, ...] = ()
+
+
+def chosen_model(choice: ModelChoice) -> ChosenModel:
+    """Resolve a choice.
+
+    Raises:
+        ConfigError: no architecture follows from the configuration.
+        UnknownEntryError: the catalog has no such model.
+    """
+    if choice.catalog is not None:
+        return _from_catalog(choice.catalog)
+    if choice.config is not None:
+        return _from_config(choice.name or _config_name(choice.config), choice.config)
+    assert choice.parameters is not None, "the plan's own check allows nothing else"
+    return _from_size(choice.name or "", choice.parameters, choice.layers, choice.hidden_size, choice.vocab_size)
+
+
+def _config_name(config: Mapping[str, Any]) -> str:
+    name = config.get("_name_or_path") or config.get("model_type") or "model"
+    return str(name)
+
+
+@lru_cache(maxsize=512)
+def _from_catalog(name: str) -> ChosenModel:
+    entry = catalog.model(name)
+    known = entry.parameters.total
+    try:
+        chosen = _from_config(entry.name, entry.config)
+    except ConfigError:
+        if known is None:
+            raise
+        return _typical(entry.name, known, f"{entry.model_type} has no composition of its own yet")
+    if known is not None and total(chosen.architecture) != known:
+        return ChosenModel(entry.name, chosen.architecture, known, exact=False, advice=chosen.advice)
+    return chosen
+
+
+def _from_config(name: str, config: Mapping[str, Any]) -> ChosenModel:
+    architecture = architecture_of(config)
+    advice: tuple[Advice, ...] = ()
+    if not architecture.known:
+        words = f"{architecture.model_type} has no composition of its own yet: activations are those of a llama-like model."
+        advice = (Advice("model", words),)
+    return ChosenModel(name, architecture, total(architecture), exact=True, advice=advice)
+
+
+@lru_cache(maxsize=512)
+def _from_size(name: str, parameters: int, layers: int | None, hidden: int | None, vocab: int | None) -> ChosenModel:
+    name = name or f"{format_count(parameters)} parameters"
+    if layers and hidden and vocab:
+        architecture = _llama_of(parameters, layers, hidden, vocab)
+        advice = Advice("model.parameters", "Activations are those of a llama-like model of this shape.")
+        return ChosenModel(name, architecture, parameters, exact=False, advice=(advice,))
+    return _typical(name, parameters, "only the size is known", layers, hidden, vocab)
+
+
+def _typical(
+    name: str, parameters: int, reason: str, layers: int | None = None, hidden: int | None = None, vocab: int | None = None
+) -> ChosenModel:
+    """A model of typical proportions: hidden size 128 times the layers, 12 × layers × hidden² parameters in them."""
+    layers = layers or max(1, round((parameters / (12 * 128**2)) ** (1 / 3)))
+    hidden = hidden or max(128, round((parameters / (12 * layers)) ** 0.5 / 128) * 128)
+    vocab = vocab or min(TYPICAL_VOCABULARY, max(256, parameters // (4 * hidden)))
+    words = f"{reason[0].upper()}{reason[1:]}: activations assume {layers} layers of {hidden}, vocabulary {vocab}."
+    architecture = _llama_of(parameters, layers, hidden, vocab)
+    return ChosenModel(name, architecture, parameters, exact=False, advice=(Advice("model", words),))
+
+
+def _llama_of(parameters: int, layers: int, hidden: int, vocab: int) -> Architecture:
+    """A llama whose feed-forward width brings it to about the given count."""
+    in_layers = max(0, parameters - 2 * vocab * hidden) // layers
+    width = max(1, (in_layers - 4 * hidden * hidden) // (3 * hidden))
+    heads = max(1, hidden // 128)
+    return architecture_of(
+        {
+            "model_type": "llama",
+            "hidden_size": hidden,
+            "intermediate_size": width,
+            "num_hidden_layers": layers,
+            "num_attention_heads": heads,
+            "head_dim": max(2, hidden // heads // 2 * 2),
+            "vocab_size": vocab,
+        }
+    )

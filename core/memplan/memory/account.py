@@ -1,0 +1,137 @@
+"""What one device holds: the states, tensor by tensor or from a count alone, divided by the sharding."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from memplan.architecture.parts import Architecture
+from memplan.memory.optimizers import (
+    RULES,
+    state_bytes,
+    state_dtype,
+    state_tensors,
+    step_temporary_bytes,
+)
+from memplan.memory.setup import Setup
+from memplan.memory.states import (
+    NESTED_BLOCK,
+    PACKED_BLOCK,
+    HeldTensor,
+    buffer_bytes,
+    gradient_bytes,
+    gradient_dtype,
+    has_master,
+    held_tensors,
+    weight_bytes,
+)
+from memplan.memory.tape import rounded
+from memplan.number_formats import BYTES_PER_VALUE
+from memplan.plan.training import Training
+
+
+@dataclass(frozen=True, slots=True)
+class States:
+    """What stays from step to step, in bytes of one device (or of the whole model before sharding)."""
+
+    weights: int
+    adapters: int
+    gradients: int
+    optimizer: int
+    optimizer_unrounded: int
+    """As `optimizer`, without rounding up to whole blocks: what a trace sums up."""
+    master: int
+    step_temporary: int
+    trainable: int
+    """Parameters that train."""
+    adapter_parameters: int
+    paged: bool
+    """Optimizer states live on the host."""
+
+    @property
+    def loaded(self) -> int:
+        """Alive once the model is built."""
+        return self.weights + self.adapters
+
+
+def exact_states(architecture: Architecture, setup: Setup, training: Training, frozen_layers: int) -> States:
+    """States tensor by tensor."""
+    tensors = held_tensors(architecture, setup)
+    if training.method == "freeze":
+        tensors = tuple(_thawed(architecture, setup, training, frozen_layers))
+    double_quant = training.quantization.double_quant
+    rule = RULES[training.optimizer]
+    trains = [tensor for tensor in tensors if tensor.trains]
+    on_device = 0 if rule.paged else 1
+    return States(
+        weights=sum(weight_bytes(t, double_quant=double_quant) for t in tensors if not t.adapter)
+        + buffer_bytes(architecture),
+        adapters=sum(weight_bytes(t, double_quant=double_quant) for t in tensors if t.adapter),
+        gradients=sum(gradient_bytes(t, training) for t in trains),
+        optimizer=on_device * sum(state_bytes(t, training) for t in trains),
+        optimizer_unrounded=on_device * sum(t.count * sum(state_tensors(t, training)) for t in trains),
+        master=sum(t.count * int(rounded(4 * t.values)) for t in trains if has_master(t, training)),
+        step_temporary=step_temporary_bytes(tensors, training),
+        trainable=sum(t.total_values for t in trains),
+        adapter_parameters=sum(t.total_values for t in tensors if t.adapter),
+        paged=rule.paged,
+    )
+
+
+def _thawed(architecture: Architecture, setup: Setup, training: Training, frozen_layers: int) -> list[HeldTensor]:
+    """Under method freeze: which tensors train, by where they stand."""
+    outer = {weight.name for weight in architecture.outer_weights()}
+    norm = architecture.final_norm.name if architecture.final_norm else ""
+    tensors, total = [], architecture.num_layers
+    for t in held_tensors(architecture, setup):
+        if t.name in outer and t.component == "embeddings":
+            trains = setup.embeddings_train or (architecture.tied and setup.head_trains)
+            tensors.append(_with(t, t.count, trains))
+        elif t.name in outer:
+            tensors.append(_with(t, t.count, setup.head_trains and (t.component == "head" or t.name.startswith(norm))))
+        else:
+            frozen = round(t.count * frozen_layers / total)
+            tensors += [_with(t, count, trains) for count, trains in ((frozen, False), (t.count - frozen, True)) if count]
+    return tensors
+
+
+def _with(t: HeldTensor, count: int, trains: bool) -> HeldTensor:
+    return HeldTensor(t.name, t.shape, count, t.dtype, trains, t.adapter, t.packed, t.component)
+
+
+def states_of_size(parameters: int, assumed: int, setup: Setup, training: Training, exact: States) -> States:
+    """States from a count alone: count × bytes per parameter, no rounding.
+
+    Adapters come from `trainable_fraction`, or from the architecture that was assumed (of `assumed` parameters).
+
+    Equation: weights P·b_w; gradients N·b_g; states N·(bytes per parameter of the optimizer); N the trainable parameters.
+    Source: the arithmetic of every guide (16 bytes a parameter for fp32 Adam: 4 + 4 + 8).
+    """
+    adapters = exact.adapter_parameters
+    if setup.adapted and training.trainable_fraction is not None:
+        adapters = round(parameters * training.trainable_fraction)
+    share = exact.trainable / assumed if assumed else 0
+    trainable = adapters if setup.adapted else round(parameters * share)
+    dtype = setup.adapter_dtype if setup.adapted else setup.weights_dtype
+    one = HeldTensor("all", (trainable,), 1, dtype, trains=True)
+    rule = RULES[training.optimizer]
+    weights = parameters * BYTES_PER_VALUE[setup.weights_dtype]
+    if setup.packed:
+        scales = parameters // PACKED_BLOCK
+        extra = scales + 4 * scales // NESTED_BLOCK if training.quantization.double_quant else 4 * scales
+        weights = parameters // 2 + extra
+    states = sum(state_tensors(one, training)[1 if rule.counts_steps else 0 :]) if trainable else 0
+    if rule.paged:
+        states = 0
+    foreach = training.optimizer_impl == "foreach" and exact.step_temporary > 0
+    return States(
+        weights=weights,
+        adapters=adapters * BYTES_PER_VALUE[setup.adapter_dtype] if setup.adapted else 0,
+        gradients=trainable * BYTES_PER_VALUE[gradient_dtype(one, training)],
+        optimizer=states,
+        optimizer_unrounded=states,
+        master=4 * trainable if has_master(one, training) else 0,
+        step_temporary=trainable * BYTES_PER_VALUE[state_dtype(one, training)] if foreach else exact.step_temporary,
+        trainable=trainable,
+        adapter_parameters=adapters if setup.adapted else 0,
+        paged=rule.paged,
+    )

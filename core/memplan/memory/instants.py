@@ -1,0 +1,131 @@
+"""The instants of a training step, by term and as a trace sees them, from the states and the walk."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from memplan.architecture.parts import Architecture
+from memplan.memory.account import States
+from memplan.memory.setup import Setup
+from memplan.memory.step import Moment, Passes, passes
+from memplan.memory.tape import rounded
+from memplan.plan.training import Training
+from memplan.result import TERMS, Instant, InstantName, TermName, TraceBytes
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """Every instant of the first step and of later ones, tensors alone."""
+
+    later: tuple[Instant, ...]
+    first: tuple[Instant, ...]
+    bytes: TraceBytes
+    walked: Passes
+
+
+def timeline(
+    architecture: Architecture, setup: Setup, training: Training, states: States, frozen_layers: int = 0
+) -> Timeline:
+    """Walk the fullest micro-batch and place it on the states.
+
+    With accumulation the last micro-batch is the fullest: gradients of the earlier ones are there already.
+    """
+    batch, sequence = training.micro_batch, training.sequence_length
+    trains = training.method != "inference"
+    buffered = training.gradients_dtype != "weights" and states.gradients > 0
+    accumulates = trains and (training.gradient_accumulation > 1 or buffered)
+    walked = passes(
+        architecture,
+        setup,
+        batch,
+        sequence,
+        accumulating=accumulates,
+        frozen_layers=frozen_layers,
+        with_backward=trains,
+    )
+    present = states.gradients if accumulates else 0
+    ids = int(rounded(8 * batch * sequence))
+    later = _instants(states, walked, present, ids, 2, trains)
+    first = _instants(states, walked, present, ids, 1, trains) if trains else ()
+    return Timeline(later, first, _trace_bytes(states, walked, present, ids, trains), walked)
+
+
+def _instants(
+    states: States, walked: Passes, present: int, ids: int, step: int, trains: bool
+) -> tuple[Instant, ...]:
+    optimizer = states.optimizer if step > 1 else 0
+    held: dict[TermName, int] = {
+        "weights": states.weights,
+        "adapters": states.adapters,
+        "optimizer states": optimizer,
+        "master weights": states.master,
+    }
+
+    def instant(name: InstantName, moment: Moment) -> Instant:
+        terms: dict[TermName, int] = {
+            **held,
+            "gradients": present + moment.gradients,
+            "activations": moment.activations,
+            "logits and loss": moment.logits,
+            "temporary buffers": moment.temporary,
+        }
+        return Instant(name, step, moment.where, _in_order(terms))
+
+    found = [instant("forward", walked.forward), instant("loss", walked.loss)]
+    if trains:
+        found.append(instant("backward", walked.backward))
+        at_step: dict[TermName, int] = {
+            **held,
+            "optimizer states": states.optimizer,
+            "gradients": states.gradients,
+            "activations": ids,
+            "temporary buffers": states.step_temporary,
+        }
+        found.append(Instant("optimizer_step", step, "", _in_order(at_step)))
+    if step > 1:
+        loaded: dict[TermName, int] = {"weights": states.weights, "adapters": states.adapters}
+        found.insert(0, Instant("loaded", 0, "", _in_order(loaded)))
+    return tuple(found)
+
+
+def _in_order(terms: dict[TermName, int]) -> dict[TermName, int]:
+    return {term: terms[term] for term in TERMS if terms.get(term)}
+
+
+def _trace_bytes(states: States, walked: Passes, present: int, ids: int, trains: bool) -> TraceBytes:
+    """The instants that tools which trace the framework report, for the second step and the first."""
+    later = _trace_step(states, walked, present, ids, states.optimizer, trains)
+    first = _trace_step(states, walked, present, ids, 0, trains)
+    candidates = [
+        (bytes_[key], f"{title} of step {number}")
+        for number, bytes_ in ((1, first), (2, later))
+        for key, title in (("forward_peak", "forward"), ("backward_peak", "backward"), ("step_peak", "optimizer step"))
+    ]
+    peak, where = max(candidates, key=lambda one: one[0])
+    return TraceBytes(
+        loaded=states.loaded,
+        optimizer_state=states.optimizer_unrounded,
+        peak=peak,
+        peak_instant=where,
+        first_step=first,
+        **later,
+    )
+
+
+def _trace_step(
+    states: States, walked: Passes, present: int, ids: int, optimizer: int, trains: bool
+) -> dict[str, int]:
+    base = states.loaded + states.master
+    before = base + optimizer + present
+    forward_end = before + walked.forward_end.total
+    gradients = states.gradients if trains else 0
+    after = base + states.optimizer if trains else base
+    return {
+        "forward_end": forward_end,
+        "forward_peak": max(forward_end, before + walked.forward.total, before + walked.loss.total),
+        "backward_peak": before + walked.backward.total,
+        "backward_end": base + optimizer + gradients + ids,
+        "step_peak": after + gradients + ids + states.step_temporary,
+        "step_end": after + gradients + ids,
+        "zeroed": after + ids,
+    }

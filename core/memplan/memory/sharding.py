@@ -1,0 +1,67 @@
+"""What each device of a data-parallel group holds of the states.
+
+The division is exact; transients (gathered units, buckets) are counted for the two strategies that gather weights, with
+two layers in flight. `estimate` says that sharded estimates are extrapolated.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from memplan.memory.account import States
+from memplan.plan.hardware import Hardware
+
+SHARDS_STATES = ("zero1", "zero2", "zero3", "fsdp1", "fsdp2", "megatron")
+SHARDS_GRADIENTS = ("zero2", "zero3", "fsdp1", "fsdp2")
+SHARDS_WEIGHTS = ("zero3", "fsdp1", "fsdp2")
+
+
+def data_parallel_devices(hardware: Hardware) -> int:
+    """Devices that hold the same part of the model and see different data."""
+    return max(1, hardware.devices // (hardware.tensor_parallel * hardware.pipeline_parallel * hardware.context_parallel))
+
+
+def share(num_bytes: int, devices: int) -> int:
+    """The largest part when bytes are divided evenly.
+
+    >>> share(84, 8), share(80, 8)
+    (11, 10)
+    """
+    return -(-num_bytes // devices)
+
+
+def sharded(states: States, hardware: Hardware) -> States:
+    """One device's states.
+
+    Equation, d devices: ZeRO-1 divides optimizer states and master weights by d, ZeRO-2 gradients too, ZeRO-3 and FSDP
+    weights too. Source: Rajbhandari et al., "ZeRO", 2020, figure 1.
+    """
+    strategy, d = hardware.sharding.strategy, data_parallel_devices(hardware)
+    if strategy not in SHARDS_STATES or d == 1:
+        return states
+    divided = replace(
+        states,
+        optimizer=share(states.optimizer, d),
+        optimizer_unrounded=share(states.optimizer_unrounded, d),
+        master=share(states.master, d),
+        step_temporary=share(states.step_temporary, d),
+    )
+    if strategy in SHARDS_GRADIENTS:
+        divided = replace(divided, gradients=share(states.gradients, d))
+    if strategy in SHARDS_WEIGHTS:
+        divided = replace(divided, weights=share(states.weights, d), adapters=share(states.adapters, d))
+    return divided
+
+
+def communication_bytes(states: States, num_layers: int, hardware: Hardware) -> int:
+    """Buffers of data-parallel communication.
+
+    Equation: with gathered weights, two layers' worth of them; with DDP, a copy of the gradients (its buckets).
+    Source: torch/distributed/fsdp/_limiter_utils.py (two all-gathers in flight); torch DistributedDataParallel,
+    gradient_as_bucket_view=False.
+    """
+    if data_parallel_devices(hardware) == 1:
+        return 0
+    if hardware.sharding.strategy in SHARDS_WEIGHTS:
+        return 2 * share(states.weights, max(1, num_layers))
+    return states.gradients if hardware.sharding.strategy in ("none", "ddp") else 0
