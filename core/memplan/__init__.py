@@ -28,7 +28,6 @@ if TYPE_CHECKING:  # The same names for type checkers and editors; a test holds 
     from memplan.errors import PlanError as PlanError
     from memplan.errors import UnknownEntryError as UnknownEntryError
     from memplan.estimate import estimate as estimate
-    from memplan.estimate_plan import estimate_plan as estimate_plan
     from memplan.levers import LEVERS as LEVERS
     from memplan.levers import Lever as Lever
     from memplan.levers import LeverOffer as LeverOffer
@@ -40,7 +39,6 @@ if TYPE_CHECKING:  # The same names for type checkers and editors; a test holds 
     from memplan.plan.edit import replaced as replaced
     from memplan.plan.edit import value_at as value_at
     from memplan.plan.field_facts import FieldFacts as FieldFacts
-    from memplan.plan.file import PLAN_SUFFIX as PLAN_SUFFIX
     from memplan.plan.file import load_plan as load_plan
     from memplan.plan.file import parse_plan as parse_plan
     from memplan.plan.file import plan_bytes as plan_bytes
@@ -58,6 +56,7 @@ if TYPE_CHECKING:  # The same names for type checkers and editors; a test holds 
     from memplan.plan.training import Lora as Lora
     from memplan.plan.training import Quantization as Quantization
     from memplan.plan.training import Training as Training
+    from memplan.plan_estimates import estimate_plan as estimate_plan
     from memplan.report import REPORT_FORMATS as REPORT_FORMATS
     from memplan.report import report as report
     from memplan.resources import resource as resource
@@ -94,18 +93,19 @@ if TYPE_CHECKING:  # The same names for type checkers and editors; a test holds 
     from memplan.units import format_count as format_count
     from memplan.units import parse_count as parse_count
     from memplan.units import to_unit as to_unit
+    from memplan.version import PLAN_SUFFIX as PLAN_SUFFIX
 
 _NAMES: dict[str, str] = {
     "catalog": "CatalogModel Device",
     "disk": "read_file write_file",
     "errors": "ConfigError MemplanError PlanError UnknownEntryError",
     "estimate": "estimate",
-    "estimate_plan": "estimate_plan",
+    "plan_estimates": "estimate_plan",
     "levers": "LEVERS Lever LeverOffer lever_offers",
     "model_file": "parse_config read_config",
     "plan.edit": "facts_at field_at replaced value_at",
     "plan.field_facts": "FieldFacts",
-    "plan.file": "PLAN_SUFFIX load_plan parse_plan plan_bytes save_plan",
+    "plan.file": "load_plan parse_plan plan_bytes save_plan",
     "plan.hardware": "Hardware Offload Sharding",
     "plan.model_choice": "ModelChoice",
     "plan.problems": "InvalidPlanError Problem",
@@ -121,6 +121,7 @@ _NAMES: dict[str, str] = {
         "VERDICT_TITLES basis_sentence instant_words model_sentence peak_words process_sentence saving_words "
         "verdict_sentence"
     ),
+    "version": "PLAN_SUFFIX",
     "units": "GB GIB UNIT_BYTES UNIT_NAMES Unit format_bytes format_count parse_count to_unit",
 }
 """The public names by the module that holds them."""

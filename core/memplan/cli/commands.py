@@ -8,10 +8,8 @@ from typing import Any, cast
 
 import click
 
-from memplan.cli.source import read_source
-from memplan.plan.file import PLAN_SUFFIX
 from memplan.units import Unit
-from memplan.version import __version__
+from memplan.version import PLAN_SUFFIX, __version__
 
 FITS, DOES_NOT_FIT = 0, 3
 
@@ -87,7 +85,8 @@ def estimate(plan: str, as_json: bool, unit: str) -> int:
 
     Ends with 0 when all fit (or are tight), 3 when one does not fit, 2 on bad input.
     """
-    from memplan.estimate_plan import estimate_plan
+    from memplan.cli.source import read_source
+    from memplan.plan_estimates import estimate_plan
 
     source = read_source(plan)
     answers = estimate_plan(source.plan)
@@ -113,8 +112,9 @@ def estimate(plan: str, as_json: bool, unit: str) -> int:
 @unit_option
 def levers(plan: str, as_json: bool, unit: str) -> int:
     """Say what each lever would save now, and what it costs."""
-    from memplan.estimate_plan import estimate_plan
+    from memplan.cli.source import read_source
     from memplan.levers import lever_offers
+    from memplan.plan_estimates import estimate_plan
 
     source = read_source(plan)
     scenarios = source.plan.scenarios
@@ -144,6 +144,7 @@ def levers(plan: str, as_json: bool, unit: str) -> int:
 @unit_option
 def report(plan: str, output: str | None, unit: str) -> int:
     """Write a plan's estimates as a document."""
+    from memplan.cli.source import read_source
     from memplan.disk import write_file
     from memplan.report import report as write_report
 

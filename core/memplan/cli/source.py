@@ -10,9 +10,10 @@ from memplan.disk import read_file
 from memplan.errors import MemplanError, PlanError
 from memplan.json_text import read_loose_json
 from memplan.model_file import parse_config, read_config
-from memplan.plan.file import MAX_PLAN_BYTES, PLAN_SUFFIX, parse_plan
+from memplan.plan.file import MAX_PLAN_BYTES, parse_plan
 from memplan.plan.model_choice import ModelChoice
 from memplan.plan.scenario import Plan, Scenario
+from memplan.version import PLAN_SUFFIX
 
 STANDARD_INPUT = "-"
 

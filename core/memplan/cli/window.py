@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from importlib.util import find_spec
 
 from memplan.errors import MemplanError
 
 _NEEDED = ("PySide6", "pyqtgraph", "memplan_gui")
+
+
+def run_window(file: str | None = None) -> int:
+    """Open the window; return the exit status, after saying in words why it cannot be opened."""
+    try:
+        return open_on(file)
+    except MemplanError as problem:
+        sys.stderr.write(f"memplan: {problem}\n")
+        return 2
 
 
 def open_on(file: str | None) -> int:

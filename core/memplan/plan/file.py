@@ -20,7 +20,6 @@ from memplan.json_text import read_json
 from memplan.plan.problems import InvalidPlanError, Problem, invalid_plan, shown
 from memplan.plan.scenario import PLAN_VERSION, Plan
 
-PLAN_SUFFIX = ".memplan"
 MAX_PLAN_BYTES = 20_000_000
 
 Migration = Callable[[dict[str, Any]], dict[str, Any]]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from memplan.errors import MemplanError
-from memplan.estimate_plan import estimate_plan
 from memplan.plan.scenario import Plan
+from memplan.plan_estimates import estimate_plan
 from memplan.report.csv_rows import as_csv
 from memplan.report.markdown import as_markdown
 from memplan.result import Estimate
@@ -34,4 +34,3 @@ def report(plan: Plan, form: str, unit: Unit = "gib") -> str:
         names = " and ".join(REPORT_FORMATS)
         raise MemplanError(f"there is no report in format {form.lstrip('.') or 'without a name'!r}; there are {names}.")
     return writer(plan, estimate_plan(plan), unit)
-

@@ -1,0 +1,362 @@
+"""The command line. What is right: DESIGN section 4 (commands, exit status, the JSON's names) and the issue's bad input."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+import memplan.cli.window
+import memplan.plan_estimates
+from memplan.cli.ending import run
+from memplan.plan.file import save_plan
+from memplan.plan.model_choice import ModelChoice
+from memplan.plan.scenario import Plan, Scenario
+from memplan.plan.training import Training
+
+REPOSITORY = Path(__file__).parents[2]
+SMALL = {
+    "model_type": "llama", "vocab_size": 1000, "hidden_size": 64, "intermediate_size": 256, "num_hidden_layers": 2,
+    "num_attention_heads": 4, "num_key_value_heads": 4, "head_dim": 16, "tie_word_embeddings": False,
+}  # fmt: skip
+SMALL_PARAMETERS = 2 * 1000 * 64 + 2 * (4 * 64 * 64 + 3 * 64 * 256 + 2 * 64) + 64
+"""Embedding and head, two layers of attention, MLP and norms, the last norm."""
+FITS = Scenario(name="fits", model=ModelChoice(config=SMALL, name="small"))
+DOES_NOT_FIT = Scenario(name="does not fit", model=ModelChoice(config=SMALL), training=Training(micro_batch=100_000))
+
+
+@pytest.fixture
+def fits(tmp_path: Path) -> str:
+    save_plan(Plan(scenarios=(FITS,)), tmp_path / "fits.memplan")
+    return str(tmp_path / "fits.memplan")
+
+
+@pytest.fixture
+def mixed(tmp_path: Path) -> str:
+    save_plan(Plan(scenarios=(FITS, DOES_NOT_FIT)), tmp_path / "mixed.memplan")
+    return str(tmp_path / "mixed.memplan")
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> str:
+    (tmp_path / "small").mkdir()
+    (tmp_path / "small" / "config.json").write_text(json.dumps(SMALL), encoding="utf-8")
+    return str(tmp_path / "small" / "config.json")
+
+
+def process(
+    *arguments: str, environment: dict[str, str] | None = None, **more: Any
+) -> subprocess.CompletedProcess[bytes]:
+    """Runs the command as a person does, in a process of its own."""
+    command = [sys.executable, "-m", "memplan", *arguments]
+    return subprocess.run(
+        command, env={**os.environ, **(environment or {})}, capture_output=True, timeout=120, check=False, **more
+    )
+
+
+def printed_json(capsys: pytest.CaptureFixture[str], *arguments: str) -> Any:
+    run([*arguments, "--json"])
+    return json.loads(capsys.readouterr().out)
+
+
+def test_exit_status_says_whether_all_fit(fits: str, mixed: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["estimate", fits]) == 0
+    assert run(["estimate", mixed]) == 3
+    assert run(["estimate", mixed, "--json"]) == 3
+    out = capsys.readouterr().out
+    assert "\nFits: needs " in out
+    assert "\nDoes not fit: needs " in out
+
+
+def test_the_json_has_the_names_of_the_design(mixed: str, capsys: pytest.CaptureFixture[str]) -> None:
+    answer = printed_json(capsys, "estimate", mixed)
+    assert set(answer) == {"memplan", "scenarios"}
+    assert [scenario["name"] for scenario in answer["scenarios"]] == ["fits", "does not fit"]
+    scenario = answer["scenarios"][0]
+    names = {
+        "name",
+        "parameters",
+        "recipe",
+        "bytes",
+        "terms",
+        "process",
+        "need",
+        "device",
+        "verdict",
+        "headroom_bytes",
+        "basis",
+        "warnings",
+    }
+    assert names <= set(scenario)
+    assert scenario["parameters"] == {
+        "total": SMALL_PARAMETERS,
+        "trainable": SMALL_PARAMETERS,
+        "active": SMALL_PARAMETERS,
+    }
+    assert set(scenario["recipe"]) == {"text", "bytes_per_parameter"}
+    steps = {"forward_end", "forward_peak", "backward_peak", "backward_end", "step_peak", "step_end", "zeroed"}
+    assert set(scenario["bytes"]) == {"loaded", "optimizer_state", "peak", "peak_instant", "first_step"} | steps
+    assert set(scenario["bytes"]["first_step"]) == steps
+    for term in scenario["terms"]:
+        assert set(term) == {"name", "bytes_at_peak", "largest_bytes", "formula", "source"}
+    assert set(scenario["process"]) == {"allocated", "reserved", "total", "low", "high"}
+    assert set(scenario["need"]) == {"low", "high"}
+    assert set(scenario["device"]) == {"id", "usable_bytes"}
+    assert [answer["verdict"] for answer in answer["scenarios"]] == ["fits", "does_not_fit"]
+    assert (
+        scenario["device"]["usable_bytes"] - (scenario["need"]["low"] + scenario["need"]["high"]) // 2
+        == scenario["headroom_bytes"]
+    )
+
+
+def test_many_scenarios_are_answered_in_one_call_and_in_order(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scenarios = tuple(
+        Scenario(name=f"{length}", model=ModelChoice(config=SMALL), training=Training(sequence_length=length))
+        for length in range(1, 401)
+    )
+    save_plan(Plan(scenarios=scenarios), tmp_path / "many.memplan")
+    answers = printed_json(capsys, "estimate", str(tmp_path / "many.memplan"))["scenarios"]
+    assert [answer["name"] for answer in answers] == [scenario.name for scenario in scenarios]
+
+
+def test_standard_input(fits: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(Path(fits).read_bytes())))
+    assert run(["estimate", "-", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["scenarios"][0]["name"] == "fits"
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(b"{")))
+    assert run(["estimate", "-"]) == 2
+    assert (
+        capsys.readouterr().err
+        == "memplan: standard input: ends in the middle, at line 1: the file is truncated. Get it again from where it came.\n"
+    )
+
+
+def test_a_models_configuration_is_estimated_with_every_default_and_said_to_be(
+    config: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for source in (config, str(Path(config).parent)):
+        assert run(["estimate", source, "--json"]) == 0
+        captured = capsys.readouterr()
+        assert "This is a model's configuration, not a plan: estimated with every default" in captured.err
+        assert json.loads(captured.out)["scenarios"][0]["parameters"]["total"] == SMALL_PARAMETERS
+        assert json.loads(captured.out)["scenarios"][0]["model"] == "small"
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("missing.memplan", None, "there is no such file. Check the name."),
+        ("a.memplan", b"[]", "a plan is an object with scenarios; this file holds a list of 0."),
+        (
+            "a.memplan",
+            b'{"memplan": 9, "scenarios": []}',
+            "is a plan of file version 9; this memplan reads versions up to 1.",
+        ),
+        (
+            "a.memplan",
+            b'{"scenarios": [{"model": {"catalog": "x"}, "training": {"batch": 1}}]}',
+            "scenarios[0].training.batch: unknown field",
+        ),
+        ("a.memplan", b'{"scenarios": [{"model": {"catalog": "nobody/nothing"}}]}', "scenarios[0] (baseline)"),
+        ("config.json", b'{"peft_type": "LORA"}', "is an adapter's configuration, not a model's."),
+        ("config.json", b'{"model_type": "llama", "hidden', "is truncated"),
+        ("config.json", b"\x00" * 100, "is not a text file"),
+    ],
+)
+def test_bad_input_ends_with_2_and_words(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, content: bytes | None, words: str
+) -> None:
+    if content is not None:
+        (tmp_path / name).write_bytes(content)
+    for command in ("estimate", "levers", "report"):
+        assert run([command, str(tmp_path / name)]) == 2
+        captured = capsys.readouterr()
+        assert words in captured.err
+        assert captured.err.startswith("memplan: ")
+        assert "Traceback" not in captured.err
+        assert captured.out == ""
+
+
+def test_arguments_that_make_no_sense_end_with_2(fits: str, capsys: pytest.CaptureFixture[str]) -> None:
+    for arguments in (
+        ["estimate"],
+        ["estimate", fits, "--unit", "mb"],
+        ["nonsense"],
+        ["--nonsense"],
+        ["catalog", "cars"],
+    ):
+        assert run(arguments) == 2
+        captured = capsys.readouterr()
+        assert captured.err.startswith("Usage: ")
+        assert captured.out == ""
+
+
+def test_a_report_is_printed_or_written_whole(fits: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["report", fits]) == 0
+    printed = capsys.readouterr().out
+    assert run(["report", fits, "-o", str(tmp_path / "r.md")]) == 0
+    assert (tmp_path / "r.md").read_text(encoding="utf-8") == printed
+    assert run(["report", fits, "-o", str(tmp_path / "r.csv"), "--unit", "gb"]) == 0
+    assert (tmp_path / "r.csv").read_text(encoding="utf-8").splitlines()[0].endswith(",bytes,gb")
+    before = sorted(tmp_path.iterdir())
+    for name, words in [
+        ("r.pdf", "there is no report in format 'pdf'; there are md and csv."),
+        ("no/r.md", "the folder does not exist"),
+    ]:
+        assert run(["report", fits, "-o", str(tmp_path / name)]) == 2
+        assert words in capsys.readouterr().err
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_levers_are_listed_with_saving_and_price(fits: str, capsys: pytest.CaptureFixture[str]) -> None:
+    levers = printed_json(capsys, "levers", fits)["scenarios"][0]["levers"]
+    assert {lever["state"] for lever in levers} <= {"on", "off", "not_applicable"}
+    fused = next(lever for lever in levers if lever["id"] == "fused_optimizer")
+    assert fused["changes"] == {"training.optimizer_impl": "fused"}
+    assert run(["levers", fits]) == 0
+    out = capsys.readouterr().out
+    assert "Fused optimizer" in out
+    assert "Does not apply: the micro-batch is 1 already." in " ".join(out.split())
+
+
+def test_the_catalog(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "meta-llama/Llama-3.1-8B" in [
+        model["id"] for model in printed_json(capsys, "catalog", "models", "llama", "3.1", "8b")["models"]
+    ]
+    assert run(["catalog", "devices", "a100", "--unit", "gb"]) == 0
+    out = capsys.readouterr().out
+    assert re.search(r"a100-80gb-sxm .* GB\n", out)
+    assert run(["catalog", "models", "no such model"]) == 0
+    assert capsys.readouterr().err == "No model matches no such model.\n"
+
+
+def test_the_schema_knows_every_field_with_its_range(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["schema"]) == 0
+    schema = json.loads(capsys.readouterr().out)
+    assert set(schema["$defs"]["Training"]["properties"]) == set(Training.model_fields)
+    micro_batch = schema["$defs"]["Training"]["properties"]["micro_batch"]
+    assert (micro_batch["minimum"], micro_batch["maximum"], micro_batch["default"], micro_batch["unit"]) == (
+        1,
+        1_000_000,
+        1,
+        "sequences",
+    )
+    assert micro_batch["description"] == "Sequences that one device takes through forward and backward at once."
+
+
+def test_the_version_is_the_projects(capsys: pytest.CaptureFixture[str]) -> None:
+    project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert run(["--version"]) == 0
+    assert capsys.readouterr().out == f"memplan {project['version']}\n"
+
+
+def test_the_terminal_gets_80_columns_and_no_colour_in_a_pipe(mixed: str) -> None:
+    for arguments in (
+        ["estimate", mixed],
+        ["levers", mixed],
+        ["catalog", "models"],
+        ["catalog", "devices"],
+        ["--help"],
+    ):
+        result = process(*arguments, environment={"COLUMNS": "80"})
+        assert result.stderr == b""
+        text = result.stdout.decode()
+        assert "\x1b" not in text
+        assert max(map(len, text.splitlines())) <= 80
+
+
+@pytest.mark.parametrize(
+    "encoding",
+    [
+        {"PYTHONIOENCODING": "ascii"},
+        {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
+        {"PYTHONIOENCODING": "cp437"},
+    ],
+)
+def test_a_terminal_that_lacks_characters(mixed: str, encoding: dict[str, str]) -> None:
+    for command in ("estimate", "levers", "report"):
+        result = process(command, mixed, environment=encoding)
+        assert result.returncode in (0, 3)
+        assert result.stderr == b""
+        assert b"?" not in result.stdout.replace(b"Why?", b"")
+    assert b"batch 1 x 2,048 tokens" in process("estimate", mixed, environment={"PYTHONIOENCODING": "ascii"}).stdout
+
+
+@pytest.mark.skipif(os.name != "posix", reason="pipes and signals of POSIX")
+def test_a_reader_that_goes_away_is_no_error(mixed: str) -> None:
+    for arguments in (["catalog", "models", "--json"], ["catalog", "models"], ["schema"]):
+        child = subprocess.Popen(
+            [sys.executable, "-m", "memplan", *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        )
+        assert child.stdout is not None
+        child.stdout.close()
+        _, error = child.communicate(timeout=60)
+        assert (child.returncode, error) == (0, b"")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="pipes and signals of POSIX")
+def test_a_stop_by_the_keyboard_is_quiet() -> None:
+    child = subprocess.Popen(
+        [sys.executable, "-m", "memplan", "estimate", "-"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert child.stdin is not None
+    with pytest.raises(subprocess.TimeoutExpired):
+        child.wait(timeout=2)  # It waits for standard input by now.
+    child.send_signal(signal.SIGINT)
+    output, error = child.communicate(timeout=60)
+    assert (child.returncode, output, error.strip()) == (130, b"", b"")
+
+
+def test_a_defect_is_one_line_and_a_traceback_for_who_asks(
+    fits: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(scenario: Scenario) -> None:
+        raise KeyError("a defect")
+
+    monkeypatch.setattr(memplan.plan_estimates, "estimate", fail)
+    assert run(["estimate", fits]) == 1
+    error = capsys.readouterr().err
+    assert error.startswith("memplan: this is a defect in memplan (KeyError: 'a defect').")
+    assert error.count("\n") == 1
+    assert run(["--debug", "estimate", fits]) == 1
+    assert "Traceback" in capsys.readouterr().err
+    monkeypatch.setenv("MEMPLAN_DEBUG", "1")
+    assert run(["estimate", fits]) == 1
+    assert "Traceback" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("arguments", [[], ["x.memplan"]])
+def test_without_a_command_the_window_opens(arguments: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[list[str]] = []
+    monkeypatch.setattr(memplan.cli.window, "find_spec", lambda name: object())
+    monkeypatch.setattr(
+        memplan.cli.window, "import_module", lambda name: SimpleNamespace(main=lambda given: opened.append(given) or 7)
+    )
+    assert run(arguments) == 7
+    assert opened == [arguments]
+
+
+def test_without_qt_it_says_what_to_install(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(memplan.cli.window, "find_spec", lambda name: None if name == "PySide6" else object())
+    assert run([]) == 2
+    assert capsys.readouterr().err == (
+        "memplan: the window needs PySide6, which this installation lacks. "
+        'Install it: pip install "memplan[gui]". All commands work without it; see memplan --help.\n'
+    )
