@@ -81,7 +81,9 @@ def matmul(tape: Tape, a: Tensor, b: Tensor, shape: tuple[Size, ...], role_a: st
 
 
 def softmax(tape: Tape, x: Tensor, dtype: str) -> Tensor:
-    """Softmax in a dtype; keeps its output. Its backward gives the input's dtype at once."""
+    """Softmax in a dtype; keeps its output. CUDA casts inside the kernel, a CPU before and after it."""
+    if not tape.on_cuda:
+        x = to(tape, x, dtype)
     needs = tape.needs_grad(x)
     output = tape.new(x.shape, dtype)
     if not needs:

@@ -131,7 +131,7 @@ def given(grads: list[Tensor | None]) -> Tensor:
 class Node:
     """One step of the backward pass: takes its outputs' gradients, gives its inputs'."""
 
-    __slots__ = ("dtypes", "edges", "kind", "num_outputs", "run", "sequence")
+    __slots__ = ("dtypes", "edges", "holds", "kind", "num_outputs", "run", "sequence")
 
     def __init__(
         self,
@@ -144,6 +144,8 @@ class Node:
     ) -> None:
         self.sequence, self.edges, self.dtypes, self.run = sequence, edges, dtypes, run
         self.kind, self.num_outputs = kind, num_outputs
+        self.holds = False
+        """Whether its formula reads values held from forward."""
 
     def __lt__(self, other: Node) -> bool:
         return self.sequence > other.sequence  # the newest first, as autograd's queue has it
@@ -171,6 +173,7 @@ class Tape:
         self.packs = 0
         """How many values operations have held for backward so far, weights included."""
         self._sequence = 0
+        self._packs_of_last_node = 0
         self._holding = True
         self._mute_at = -1
 
@@ -199,6 +202,15 @@ class Tape:
             yield
         finally:
             self.module, self.kind = before, kind_before
+
+    @contextmanager
+    def no_autocast(self) -> Iterator[None]:
+        """Inside a kernel of the framework, autocast is off."""
+        before, self.autocast = self.autocast, None
+        try:
+            yield
+        finally:
+            self.autocast = before
 
     @contextmanager
     def checkpointed(self) -> Iterator[list[int]]:
@@ -273,7 +285,10 @@ class Tape:
                 edges.append((one.node, one.slot) if one is not None and one.node is not None else None)
                 dtypes.append(one.dtype if one is not None else "")
         self._sequence += 1
-        return Node(self._sequence, edges, dtypes, run, self.kind, num_outputs)
+        node = Node(self._sequence, edges, dtypes, run, self.kind, num_outputs)
+        node.holds = self.packs != self._packs_of_last_node
+        self._packs_of_last_node = self.packs
+        return node
 
     def accumulator(self, parameter: Parameter) -> Node:
         """The node that adds to a parameter's gradient."""
@@ -300,8 +315,12 @@ class Tape:
 
     # backward
 
-    def backward(self, output: Tensor) -> None:
-        """Walk back from an output, whose gradient comes first. Leaves' gradients go when the walk is over."""
+    def backward(self, output: Tensor, *, until_held: bool = False) -> Size:
+        """Walk back from an output, whose gradient comes first. Leaves' gradients go when the walk is over.
+
+        With `until_held` the walk ends before the first step that reads something held from forward. Returns the bytes
+        alive then, or at the end.
+        """
         root = output.node
         assert root is not None, "nothing to walk back through"
         waiting = _count_uses(root)
@@ -319,10 +338,13 @@ class Tape:
                     leaves[node] = grads[0]
                 del grads
                 continue
+            if until_held and node.holds:
+                self.kind = kind_before
+                return self.meter.now
             self.kind = node.kind
             results = list(node.run(grads))
             del grads
-            if node.edges:
+            if node.edges and not until_held:
                 node.run = None  # what it kept goes now
             for index, edge in enumerate(node.edges):
                 result, results[index] = results[index], None
@@ -338,6 +360,7 @@ class Tape:
                     heapq.heappush(ready, target)
             del results
         self.kind = kind_before
+        return self.meter.now
 
     def _receive(
         self, buffers: dict[Node, list[Tensor | None]], target: Node, slot: int, result: Tensor | None

@@ -122,7 +122,7 @@ def walk_layer(
     del x
     forward = _peak(meter)
     shape, output_bytes, dtype, needs = y.shape, y.storage.num_bytes, y.dtype, y.needs_grad
-    if needs and not setup.checkpointing:
+    if needs:
         root = Tensor(Storage(meter, 0, TEMPORARY), shape, dtype, y.node, y.slot)
     del y
     with_cache = meter.now
@@ -130,14 +130,16 @@ def walk_layer(
     kept = meter.now
     meter.restart()
     if needs:
-        incoming = tape.new(shape, dtype) if checkpoint is not None else None
+        assert root is not None, "an output that needs a gradient has a way back"
         if checkpoint is not None:
+            # The layer is run again when the first step asks for a value; gradients made up to there are alive.
+            arrived = Storage(meter, tape.backward(root, until_held=True) - kept, TEMPORARY)
             with tape.recomputing(num_packs):
                 root = layer_block(ctx, spec, checkpoint)
             tape.release_casts()
-            del checkpoint, incoming
-        assert root is not None, "an output that needs a gradient has a way back"
+            del arrived
         tape.backward(root)
+        del checkpoint  # the checkpoint's own reference to its input outlives the layer's backward steps
     return LayerWalk(
         forward=forward,
         kept=kept,
@@ -168,8 +170,8 @@ def walk_ends(
     ctx = Context(_tape(setup, accumulating), setup, batch, sequence)
     tape, meter = ctx.tape, ctx.tape.meter
     ids = tape.new((batch, sequence), "int64")
-    x, model_locals, input_stays = embed(ctx, architecture, ids)
-    model_locals += positions_and_masks(ctx, [layer for layer, _ in architecture.layers], tape)
+    x, embed_locals, input_stays = embed(ctx, architecture, ids)
+    model_locals = positions_and_masks(ctx, [layer for layer, _ in architecture.layers], tape)
     start = _peak(meter)
     input_dtype, input_shape = x.dtype, x.shape
     way_back = Tensor(Storage(meter, 0, TEMPORARY), input_shape, input_dtype, x.node, x.slot) if x.node else None
@@ -178,7 +180,7 @@ def walk_ends(
 
     meter.restart()
     last = [tape.leaf((batch, sequence, architecture.hidden_size), last_dtype, needs_grad=last_needs_grad)]
-    state = finish(ctx, architecture, last, ids, model_locals, with_loss, lambda: _end_of_model(meter))
+    state = finish(ctx, architecture, last, ids, embed_locals, model_locals, with_loss, lambda: _end_of_model(meter))
     model_end, loss_peak = state.model_end, _peak(meter)
     tape.release_casts()
     forward_end = _now(meter)
@@ -197,6 +199,7 @@ def walk_ends(
     state.logits = None
     ctx.cos = ctx.sin = None
     ctx.masks.clear()
+    ctx.held_by_checkpoints.clear()
     gradients = meter.tally[GRADIENTS]
     return EndsWalk(
         start=start,

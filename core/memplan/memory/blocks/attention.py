@@ -17,6 +17,9 @@ def attention(ctx: Context, spec: Attention, x: Tensor) -> Tensor:
             q, k = _rotary(ctx, spec, q), _rotary(ctx, spec, k)
         output = _scores(ctx, spec, q, k, v)
         del q, k, v
+        if (_joined(spec) or _falls_back(ctx, spec)) and not ctx.tape.on_cuda and ctx.setup.attention == "fused":
+            # A CPU's kernel answers in its queries' memory order, head by head here; CUDA's in token order.
+            output = op.copied(ctx.tape, output)
         output = op.view(output, (ctx.batch, ctx.sequence, spec.heads * spec.head_dim))
         return ctx.linear(spec.output, output, spec.name)
 
@@ -85,9 +88,14 @@ def _rotary(ctx: Context, spec: Attention, x: Tensor) -> Tensor:
     """x * cos + rotate_half(x) * sin, over the first rotary_dim values of each head."""
     tape, cos, sin = ctx.tape, ctx.cos, ctx.sin
     assert cos is not None and sin is not None, "the walk makes positions first"
-    if spec.rotary_dim == spec.head_dim and spec.fused == "no":
+    if not _joined(spec):
         return _rotated(tape, x, cos, sin)
     return _partly_rotated(tape, x, cos, sin, spec.rotary_dim)
+
+
+def _joined(spec: Attention) -> bool:
+    """Whether rotary positions turn a part of each head, which is then joined with the rest."""
+    return 0 < spec.rotary_dim and (spec.rotary_dim < spec.head_dim or spec.fused != "no")
 
 
 def _rotated(tape: Tape, x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
@@ -119,11 +127,16 @@ def _partly_rotated(tape: Tape, x: Tensor, cos: Tensor, sin: Tensor, rotary_dim:
     return output
 
 
+def _falls_back(ctx: Context, spec: Attention) -> bool:
+    """Whether a CPU has no fused kernel for it: dropout inside attention."""
+    return spec.dropout > 0 and not ctx.tape.on_cuda
+
+
 def _scores(ctx: Context, spec: Attention, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
     tape = ctx.tape
     mask = ctx.masks.get(spec.window)
     groups = spec.heads // spec.kv_heads
-    if ctx.setup.attention == "fused" and not spec.softcap and (spec.dropout == 0 or tape.on_cuda):
+    if ctx.setup.attention == "fused" and not spec.softcap and not _falls_back(ctx, spec):
         if mask is not None and groups > 1:
             k, v = _repeated(ctx, spec, k), _repeated(ctx, spec, v)
         return products.flash_attention(tape, q, k, v)
@@ -161,11 +174,18 @@ def _eager(ctx: Context, spec: Attention, q: Tensor, k: Tensor, v: Tensor, mask:
 def _math_attention(ctx: Context, spec: Attention, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
     """Attention with dropout on a CPU: PyTorch falls back to plain products in fp32."""
     tape, dtype = ctx.tape, q.dtype
-    q, k, v = (op.to(tape, one, "fp32") for one in (q, k, v))
-    q, k = op.times(tape, q), op.times(tape, k)
-    weights = products.matmul(tape, q, k, _square(ctx, spec), "queries", "keys")
-    weights = op.plus_constant(tape, weights)
-    weights = products.softmax(tape, weights, "fp32")
-    weights = op.dropout(tape, weights, spec.dropout)
-    output = products.matmul(tape, weights, v, q.shape, "weights", "values")
-    return op.to(tape, output, dtype)
+    with tape.no_autocast():
+        whole = [op.to(tape, one, "fp32") for one in (q, k, v)]
+        q, k = op.times(tape, whole[0]), op.times(tape, whole[1])
+        bias = tape.new((ctx.sequence, ctx.sequence), "fp32")
+        q, k = op.copied(tape, q), op.copied(tape, k)
+        weights = products.matmul(tape, q, k, _square(ctx, spec), "queries", "keys")
+        weights = op.plus_constant(tape, weights)
+        weights = products.softmax(tape, weights, "fp32")
+        dropped = op.dropout(tape, weights, spec.dropout)
+        cast = tape.new(dropped.shape, dtype)  # the weights' 16-bit copy, which the caller of the kernel drops
+        v = op.copied(tape, whole[2])
+        output = products.matmul(tape, dropped, v, q.shape, "weights", "values")
+        result = op.to(tape, output, dtype)
+        del bias, cast
+        return result

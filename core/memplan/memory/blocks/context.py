@@ -17,6 +17,7 @@ class Context:
         self.parameters: dict[str, Parameter] = {}
         self.cos: Tensor | None = None
         self.sin: Tensor | None = None
+        self.held_by_checkpoints: list[Tensor] = []
         self.masks: dict[int | None, Tensor | None] = {}
         """The attention mask for each window width; None where the kernel needs none."""
 

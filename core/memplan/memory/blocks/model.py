@@ -21,6 +21,9 @@ def embed(ctx: Context, architecture: Architecture, ids: Tensor) -> tuple[Tensor
     weight = ctx.parameter(f"{table.name}.weight", (table.rows, table.width), trains=setup.embeddings_train)
     weight.shared = architecture.tied
     x = ctx.embed(table, ids)
+    if setup.checkpointing and setup.adapted and not x.needs_grad:
+        # enable_input_require_grads: without it a checkpointed frozen model has nothing to walk back to.
+        x.node = tape.leaf((1,), x.dtype, needs_grad=True).node
     model_locals: list[Tensor] = []
     stays = True
     if architecture.embedding_scale:
@@ -41,10 +44,6 @@ def embed(ctx: Context, architecture: Architecture, ids: Tensor) -> tuple[Tensor
     if architecture.embedding_dropout:
         x = op.dropout(tape, x, architecture.embedding_dropout)
         stays = False
-    if setup.checkpointing and setup.adapted and not x.needs_grad:
-        # enable_input_require_grads: without it a checkpointed frozen model has nothing to walk back to.
-        leaf = tape.leaf((1,), x.dtype, needs_grad=True)
-        x.node = leaf.node
     return x, model_locals, stays
 
 
@@ -103,6 +102,7 @@ def finish(
     architecture: Architecture,
     last: list[Tensor],
     ids: Tensor,
+    embed_locals: list[Tensor],
     model_locals: list[Tensor],
     with_loss: bool,
     at_model_end: Callable[[], P],
@@ -119,7 +119,10 @@ def finish(
         x = ctx.linear(architecture.projections[1], x, "")
     del hidden
     model_end = at_model_end()
+    if ctx.setup.checkpointing:
+        ctx.held_by_checkpoints += model_locals  # positions and masks are arguments of every checkpoint
     model_locals.clear()
+    embed_locals.clear()
     if ctx.setup.attention == "eager":
         ctx.masks.clear()
     with tape.inside(architecture.head.name, LOGITS):
