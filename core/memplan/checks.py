@@ -61,7 +61,7 @@ def advice(scenario: Scenario, setup: Setup, architecture: Architecture) -> Iter
     """What a person who knows would say before starting this run."""
     training, hardware = scenario.training, scenario.hardware
     if training.method == "full" and training.weights_dtype == "fp32" and training.autocast == "none":
-        words = "Everything runs in fp32. bf16 autocast halves what activations of products take; bf16 weights halve the states."
+        words = "Everything runs in fp32. bf16 autocast halves the inputs of products; bf16 weights halve the states."
         yield Advice("training.weights_dtype", words)
     if training.method == "full" and training.weights_dtype != "fp32" and not training.master_weights:
         words = (
@@ -77,7 +77,9 @@ def advice(scenario: Scenario, setup: Setup, architecture: Architecture) -> Iter
         words = "Gradients that are applied as they come can not be accumulated."
         yield Advice("training.gradient_accumulation", words)
     if training.autocast == training.weights_dtype and training.method != "qlora":
-        yield Advice("training.autocast", "Weights are in that dtype already; autocast adds fp32 copies at norms and loss.")
+        yield Advice(
+            "training.autocast", "Weights are in that dtype already; autocast adds fp32 copies at norms and loss."
+        )
     if setup.adapted and not setup_targets_match(setup, architecture):
         names = ", ".join(sorted({linear.name for linear, _ in linears(architecture)}))
         yield Advice("training.lora.targets", f"No module has such a name. This model's are {names}.")

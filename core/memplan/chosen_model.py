@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from memplan import catalog
 from memplan.architecture.counts import total
 from memplan.architecture.families import architecture_of
 from memplan.architecture.parts import Architecture
+from memplan.catalog import model as catalog_model
 from memplan.errors import ConfigError
 from memplan.plan.model_choice import ModelChoice
 from memplan.result import Advice
@@ -55,7 +55,7 @@ def _config_name(config: Mapping[str, Any]) -> str:
 
 @lru_cache(maxsize=512)
 def _from_catalog(name: str) -> ChosenModel:
-    entry = catalog.model(name)
+    entry = catalog_model(name)
     known = entry.parameters.total
     try:
         chosen = _from_config(entry.name, entry.config)
@@ -72,7 +72,9 @@ def _from_config(name: str, config: Mapping[str, Any]) -> ChosenModel:
     architecture = architecture_of(config)
     advice: tuple[Advice, ...] = ()
     if not architecture.known:
-        words = f"{architecture.model_type} has no composition of its own yet: activations are those of a llama-like model."
+        words = (
+            f"{architecture.model_type} has no composition of its own yet: activations are those of a llama-like model."
+        )
         advice = (Advice("model", words),)
     return ChosenModel(name, architecture, total(architecture), exact=True, advice=advice)
 
@@ -88,7 +90,12 @@ def _from_size(name: str, parameters: int, layers: int | None, hidden: int | Non
 
 
 def _typical(
-    name: str, parameters: int, reason: str, layers: int | None = None, hidden: int | None = None, vocab: int | None = None
+    name: str,
+    parameters: int,
+    reason: str,
+    layers: int | None = None,
+    hidden: int | None = None,
+    vocab: int | None = None,
 ) -> ChosenModel:
     """A model of typical proportions: hidden size 128 times the layers, 12 × layers × hidden² parameters in them."""
     layers = layers or max(1, round((parameters / (12 * 128**2)) ** (1 / 3)))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from memplan import catalog
 from memplan.architecture.counts import active, total
+from memplan.catalog import device as device_of
 from memplan.checks import advice, not_modelled
 from memplan.chosen_model import ChosenModel, chosen_model
 from memplan.explain import terms_of
@@ -40,7 +40,7 @@ def estimate(scenario: Scenario) -> Estimate:
     (8.0, 'does_not_fit')
     """
     chosen, training, hardware = chosen_model(scenario.model), scenario.training, scenario.hardware
-    device = catalog.device(hardware.device)
+    device = device_of(hardware.device)
     setup = Setup.of(training)
     whole = _states(chosen, setup, scenario)
     states = sharded(whole, hardware)
@@ -113,5 +113,3 @@ def _verdict(need: Need, usable: int) -> Verdict:
 
 def _basis(extrapolations: tuple[Advice, ...]) -> Basis:
     return "extrapolated" if extrapolations else "traced"
-
-

@@ -1,4 +1,4 @@
-"""Why each term is as large as it is: the formula with this scenario's numbers, its source, and the tensors behind it."""
+"""Why each term is as large as it is: the formula with this scenario's numbers, its source, its tensors."""
 
 from __future__ import annotations
 
@@ -75,8 +75,9 @@ def _passing_formula(
         held = "checkpointed inputs, and one layer recomputed" if setup.checkpointing else "tensors that autograd keeps"
         return f"{tokens}; {held}: layers × bytes = {layers}{more}", _TRACES
     if name == "logits and loss":
-        return f"{tokens} × {_count(chosen.architecture.vocab_size)} vocabulary: logits, fp32 copy, log-softmax, gradients", (
-            "transformers 5.24, loss_utils.py"
+        return (
+            f"{tokens} × {_count(chosen.architecture.vocab_size)} entries: logits, fp32 copy, log-softmax, gradients",
+            "transformers 5.24, loss_utils.py",
         )
     if name == "temporary buffers":
         where = "gradients of activations and what operations hold while they run; at the step, the optimizer's copies"

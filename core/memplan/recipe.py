@@ -1,4 +1,4 @@
-"""The recipe in words: what weights, gradients, master copy and optimizer states are held in, and the bytes that makes."""
+"""The recipe in words: what weights, gradients, master copy and optimizer states are held in."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from memplan.result import Recipe
 
 
 def recipe_of(setup: Setup, training: Training, parameters: int, states: States) -> Recipe:
-    """Name the recipe. Bytes per parameter are those of a trainable one under full training, of a base one otherwise."""
+    """Name the recipe. Bytes per parameter are all states over all base parameters."""
     held = states.weights + states.adapters + states.gradients + states.optimizer + states.master
     per_parameter = held / parameters if parameters else 0.0
     if training.method == "inference":
@@ -46,5 +46,11 @@ def _trained_words(setup: Setup, training: Training) -> str:
     if rule.format in ("8bit", "4bit"):
         return f"{words}, {rule.title} states"
     chosen = training.optimizer_state_dtype
-    dtype = "fp32" if rule.format == "fp32" or has_master and chosen == "weights" else own if chosen == "weights" else chosen
+    dtype = (
+        "fp32"
+        if rule.format == "fp32" or (has_master and chosen == "weights")
+        else own
+        if chosen == "weights"
+        else chosen
+    )
     return f"{words}, {dtype} {rule.title} states"

@@ -96,7 +96,7 @@ class Term:
 
 @dataclass(frozen=True, slots=True)
 class TraceBytes:
-    """Tensors alive on the fullest device as a trace of the framework sees them; the second step's, then the first's."""
+    """Tensors alive on the fullest device as a trace of the framework sees them: the second step, then the first."""
 
     loaded: int
     optimizer_state: int

@@ -1,4 +1,4 @@
-"""How each model type is composed, from its Hugging Face config (defaults as transformers 5.24's config classes have)."""
+"""How each model type is composed, from its Hugging Face config. Defaults are those of transformers 5.24."""
 
 from __future__ import annotations
 

@@ -90,7 +90,9 @@ def _thawed(architecture: Architecture, setup: Setup, training: Training, frozen
             tensors.append(_with(t, t.count, setup.head_trains and (t.component == "head" or t.name.startswith(norm))))
         else:
             frozen = round(t.count * frozen_layers / total)
-            tensors += [_with(t, count, trains) for count, trains in ((frozen, False), (t.count - frozen, True)) if count]
+            tensors += [
+                _with(t, count, trains) for count, trains in ((frozen, False), (t.count - frozen, True)) if count
+            ]
     return tensors
 
 
@@ -103,7 +105,7 @@ def states_of_size(parameters: int, assumed: int, setup: Setup, training: Traini
 
     Adapters come from `trainable_fraction`, or from the architecture that was assumed (of `assumed` parameters).
 
-    Equation: weights P·b_w; gradients N·b_g; states N·(bytes per parameter of the optimizer); N the trainable parameters.
+    Equation: weights P·b_w; gradients N·b_g; states N·(bytes per parameter of the optimizer); N of P train.
     Source: the arithmetic of every guide (16 bytes a parameter for fp32 Adam: 4 + 4 + 8).
     """
     adapters = exact.adapter_parameters

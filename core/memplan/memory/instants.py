@@ -50,9 +50,7 @@ def timeline(
     return Timeline(later, first, _trace_bytes(states, walked, present, ids, trains), walked)
 
 
-def _instants(
-    states: States, walked: Passes, present: int, ids: int, step: int, trains: bool
-) -> tuple[Instant, ...]:
+def _instants(states: States, walked: Passes, present: int, ids: int, step: int, trains: bool) -> tuple[Instant, ...]:
     optimizer = states.optimizer if step > 1 else 0
     held: dict[TermName, int] = {
         "weights": states.weights,
@@ -112,9 +110,7 @@ def _trace_bytes(states: States, walked: Passes, present: int, ids: int, trains:
     )
 
 
-def _trace_step(
-    states: States, walked: Passes, present: int, ids: int, optimizer: int, trains: bool
-) -> dict[str, int]:
+def _trace_step(states: States, walked: Passes, present: int, ids: int, optimizer: int, trains: bool) -> dict[str, int]:
     base = states.loaded + states.master
     before = base + optimizer + present
     forward_end = before + walked.forward_end.total

@@ -63,8 +63,8 @@ def state_dtype(tensor: HeldTensor, training: Training) -> str:
 def state_tensors(tensor: HeldTensor, training: Training) -> list[int]:
     """Bytes of each state tensor of one parameter tensor, unrounded, step counter first.
 
-    Equation, by format (n values): dtype: moments × n × bytes; 8-bit: moments × (n + 4 ⌈n / 256⌉) + two fp32 maps of 256
-    entries, fp32 below 4096 values; 4-bit: moments × (n / 2 + 4 ⌈n / 128⌉); factored: rows + columns.
+    Equation, by format (n values): dtype: moments × n × bytes; 8-bit: moments × (n + 4 ⌈n / 256⌉) + two fp32 maps of
+    256 entries, fp32 below 4096 values; 4-bit: moments × (n / 2 + 4 ⌈n / 128⌉); factored: rows + columns.
 
     >>> from memplan.plan.training import Training
     >>> state_tensors(HeldTensor("w", (100, 100), 1, "bf16", True), Training())
@@ -108,9 +108,7 @@ def step_temporary_bytes(tensors: tuple[HeldTensor, ...], training: Training) ->
     rule = RULES[training.optimizer]
     if rule.moments == 0 or rule.format != "dtype" or training.optimizer in ("sgd_momentum", "muon"):
         return 0
-    sizes = [
-        (int(rounded(t.values * BYTES_PER_VALUE[state_dtype(t, training)])), t.count) for t in tensors if t.trains
-    ]
+    sizes = [(int(rounded(t.values * BYTES_PER_VALUE[state_dtype(t, training)])), t.count) for t in tensors if t.trains]
     if not sizes or training.optimizer_impl == "fused":
         return 0
     if training.optimizer_impl == "foreach":

@@ -16,7 +16,7 @@ WORKSPACE_BYTES_HOPPER = 32 * MIB
 CONTEXT_LOW, CONTEXT_MIDDLE, CONTEXT_HIGH = 141 * MIB, 410 * MIB, 550 * MIB
 """CUDA context and libraries of one process: 141 MiB measured on a T4; 300–550 MiB on current data-centre cards."""
 NCCL_LOW, NCCL_MIDDLE, NCCL_HIGH = 342 * MIB, 544 * MIB, 1600 * MIB
-"""NCCL's buffers: 342 MB with 2 devices, 544 MB measured on A100s, about 1.6 GB with the first communicator (nccl#864)."""
+"""NCCL's buffers: 342 MB with 2 devices, 544 MB on A100s, about 1.6 GB with the first communicator (nccl#864)."""
 
 SLACK_LOW, SLACK_MIDDLE, SLACK_HIGH = 1.001, 1.018, 1.084
 """reserved / allocated where memory had run out, 49 messages: 10th percentile, median, 90th percentile. What the

@@ -18,7 +18,9 @@ SHARDS_WEIGHTS = ("zero3", "fsdp1", "fsdp2")
 
 def data_parallel_devices(hardware: Hardware) -> int:
     """Devices that hold the same part of the model and see different data."""
-    return max(1, hardware.devices // (hardware.tensor_parallel * hardware.pipeline_parallel * hardware.context_parallel))
+    return max(
+        1, hardware.devices // (hardware.tensor_parallel * hardware.pipeline_parallel * hardware.context_parallel)
+    )
 
 
 def share(num_bytes: int, devices: int) -> int:

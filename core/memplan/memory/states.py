@@ -56,7 +56,9 @@ def held_tensors(architecture: Architecture, setup: Setup) -> tuple[HeldTensor, 
         packed = setup.packed and weight.linear and weight.component != "head"
         dtype = setup.weights_dtype if packed else setup.unpacked_dtype
         tensors.append(
-            HeldTensor(weight.name, weight.shape, count, dtype, setup.base_trains, packed=packed, component=weight.component)
+            HeldTensor(
+                weight.name, weight.shape, count, dtype, setup.base_trains, packed=packed, component=weight.component
+            )
         )
     if setup.adapted:
         tensors.extend(_adapters(architecture, setup))

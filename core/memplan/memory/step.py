@@ -99,7 +99,9 @@ def passes(
     return Passes(forward, loss, forward_end, backward, backward_end, ends, runs)
 
 
-def _moment(peak: Peak, activations: int, where: str, *, gradients: int = 0, beside: tuple[int, ...] = (0, 0, 0, 0)) -> Moment:
+def _moment(
+    peak: Peak, activations: int, where: str, *, gradients: int = 0, beside: tuple[int, ...] = (0, 0, 0, 0)
+) -> Moment:
     tally = peak.tally
     return Moment(
         activations=tally[ACTIVATIONS] + activations + beside[ACTIVATIONS],
@@ -139,7 +141,9 @@ def _backward(ends: EndsWalk, runs: tuple[Run, ...], kept: int) -> Moment:
         for done in {0, run.count - 1}:
             held = left - (done + 1) * walk.kept
             where = f"layer {position - done} of {total}"
-            moments.append(_moment(walk.backward, held, where, gradients=gradients + done * walk.gradients, beside=beside))
+            moments.append(
+                _moment(walk.backward, held, where, gradients=gradients + done * walk.gradients, beside=beside)
+            )
         gradients += run.count * walk.gradients
         left -= run.count * walk.kept
         position -= run.count

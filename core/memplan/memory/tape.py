@@ -225,7 +225,7 @@ class Tape:
 
     @contextmanager
     def recomputing(self, num_packs: int) -> Iterator[None]:
-        """Run a checkpointed module again. PyTorch stops as soon as the last value is back: what follows costs nothing."""
+        """Run a checkpointed module again. PyTorch stops when the last value is back: what follows costs nothing."""
         self._mute_at = self.packs + num_packs
         try:
             yield

@@ -221,5 +221,3 @@ def _end_of_model(meter: Meter) -> Peak:
     peak = _peak(meter)
     meter.restart()
     return peak
-
-

@@ -87,7 +87,8 @@ def _record_split(tape: Tape, fused: Tensor, views: list[Tensor], *, copied: boo
 def _rotary(ctx: Context, spec: Attention, x: Tensor) -> Tensor:
     """x * cos + rotate_half(x) * sin, over the first rotary_dim values of each head."""
     tape, cos, sin = ctx.tape, ctx.cos, ctx.sin
-    assert cos is not None and sin is not None, "the walk makes positions first"
+    assert cos is not None, "the walk makes positions first"
+    assert sin is not None, "the walk makes positions first"
     if not _joined(spec):
         return _rotated(tape, x, cos, sin)
     return _partly_rotated(tape, x, cos, sin, spec.rotary_dim)
@@ -95,7 +96,7 @@ def _rotary(ctx: Context, spec: Attention, x: Tensor) -> Tensor:
 
 def _joined(spec: Attention) -> bool:
     """Whether rotary positions turn a part of each head, which is then joined with the rest."""
-    return 0 < spec.rotary_dim and (spec.rotary_dim < spec.head_dim or spec.fused != "no")
+    return spec.rotary_dim > 0 and (spec.rotary_dim < spec.head_dim or spec.fused != "no")
 
 
 def _rotated(tape: Tape, x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
@@ -167,7 +168,9 @@ def _eager(ctx: Context, spec: Attention, q: Tensor, k: Tensor, v: Tensor, mask:
         weights = op.plus_constant(tape, weights)
     weights = op.to(tape, products.softmax(tape, weights, "fp32"), dtype)
     weights = op.dropout(tape, weights, spec.dropout)
-    output = products.matmul(tape, weights, v, (ctx.batch, spec.heads, ctx.sequence, spec.head_dim), "weights", "values")
+    output = products.matmul(
+        tape, weights, v, (ctx.batch, spec.heads, ctx.sequence, spec.head_dim), "weights", "values"
+    )
     return op.copied(tape, output)
 
 

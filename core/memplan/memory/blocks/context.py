@@ -21,7 +21,9 @@ class Context:
         self.masks: dict[int | None, Tensor | None] = {}
         """The attention mask for each window width; None where the kernel needs none."""
 
-    def parameter(self, name: str, shape: tuple[int, ...], *, dtype: str | None = None, trains: bool | None = None) -> Parameter:
+    def parameter(
+        self, name: str, shape: tuple[int, ...], *, dtype: str | None = None, trains: bool | None = None
+    ) -> Parameter:
         """The parameter of this name, made at its first use."""
         found = self.parameters.get(name)
         if found is None:

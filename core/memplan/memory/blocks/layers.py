@@ -72,7 +72,7 @@ def activation(tape: Tape, x: Tensor, kind: Activation) -> Tensor:
 
 
 def _gelu_new(tape: Tape, x: Tensor) -> Tensor:
-    """0.5 * x * (1 + tanh(c * (x + 0.044715 * x**3))), operation by operation; the power runs in fp32 under autocast."""
+    """0.5 * x * (1 + tanh(c * (x + 0.044715 * x**3))), step by step; the power runs in fp32 under autocast."""
     half = op.times(tape, x)
     cube = op.times(tape, _cube(tape, op.to(tape, x, "fp32") if tape.autocast else x))
     inner = op.times(tape, op.add(tape, x, cube))

@@ -1,0 +1,1 @@
+"""From a model's configuration to its shapes and exact counts."""

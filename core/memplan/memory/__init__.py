@@ -1,0 +1,1 @@
+"""What a training step holds: states, the walk of tensors through a step, and what the process adds."""
