@@ -16,7 +16,7 @@ from memplan.plan.edit import replaced, value_at
 from memplan.plan.scenario import Scenario
 from memplan.plan.training import Optimizer
 from memplan.result import Estimate, Verdict
-from memplan.sentences import VERDICT_TITLES, peak_words
+from memplan.sentences import peak_words
 from memplan.units import Unit, format_bytes
 
 State = Literal["on", "off", "not_applicable"]
@@ -131,7 +131,7 @@ def _sentence_off(saving: int, now: Estimate, then: Estimate, unit: Unit) -> str
         return f"Would take {format_bytes(-saving, unit)} more, {peak_words(then)}."
     words = f"Would save {format_bytes(saving, unit)}"
     if then.verdict != now.verdict:
-        return f"{words}; the run then {_THEN[then.verdict]}."
+        return f"{words}; the run {_THEN[then.verdict]}."
     moved = f"; the peak is then {peak_words(then)}" if then.peak.name != now.peak.name else ""
     if then.verdict == "does_not_fit":
         return f"{words}, with {format_bytes(-then.headroom_bytes, unit)} still over{moved}."
@@ -144,12 +144,12 @@ def _sentence_on(saving: int, now: Estimate, without: Estimate, unit: Unit) -> s
     if saving < 0:
         return f"Takes {format_bytes(-saving, unit)} more than without it."
     if without.verdict != now.verdict:
-        return f"Saves {format_bytes(saving, unit)}; without it the run {_THEN[without.verdict]}."
+        return f"Saves {format_bytes(saving, unit)}; without it the run {_IS[without.verdict]}."
     return f"Saves {format_bytes(saving, unit)}."
 
 
-_THEN: dict[Verdict, str] = {verdict: title[0].lower() + title[1:] for verdict, title in VERDICT_TITLES.items()}
-_THEN["tight"] = "is tight"
+_THEN: dict[Verdict, str] = {"fits": "then fits", "tight": "is then tight", "does_not_fit": "then does not fit"}
+_IS: dict[Verdict, str] = {"fits": "fits", "tight": "is tight", "does_not_fit": "does not fit"}
 
 
 def _changed(scenario: Scenario, changes: Mapping[str, Any]) -> Scenario:
@@ -186,6 +186,17 @@ def _fused_why_not(scenario: Scenario) -> str | None:
 
 def _on_cuda_only(scenario: Scenario) -> str | None:
     return "bitsandbytes does not run under MLX" if scenario.training.kernels == "mlx" else None
+
+
+def _has_4bit_format(scenario: Scenario) -> bool:
+    return scenario.training.quantization.format != "int8"
+
+
+def _4bit_base(scenario: Scenario) -> Mapping[str, Any]:
+    changes = {"training.method": "qlora"}
+    if scenario.training.kernels == "mlx":
+        return {**changes, "training.quantization.format": "mlx_int4"}
+    return changes if _has_4bit_format(scenario) else {**changes, "training.quantization.format": "nf4"}
 
 
 def _smaller_batch(scenario: Scenario) -> Mapping[str, Any]:
@@ -246,21 +257,21 @@ LEVERS: tuple[Lever, ...] = (
     _setting(
         "lora",
         "LoRA",
-        "Trains adapters of rank 16 beside every linear layer, not the weights: it learns less than full fine-tuning.",
+        "Trains low-rank adapters beside the linear layers, not the weights: it learns less than full fine-tuning.",
         "Hu et al. 2021, arXiv:2106.09685; Biderman et al. 2024, arXiv:2405.09673",
-        on={"training.method": "lora", "training.lora.rank": 16, "training.lora.targets": "all-linear"},
+        on={"training.method": "lora"},  # Rank and targets stay as they are set: 16 and all-linear unless changed.
         off={"training.method": "full"},
         is_on=lambda scenario: scenario.training.method in ("lora", "qlora"),
     ),
-    _setting(
+    Lever(
         "base_4bit",
         "4-bit base",
         "LoRA on weights rounded to 4 bits (QLoRA): every use unpacks them, so steps take longer.",
         "Dettmers et al. 2023, arXiv:2305.14314",
-        on={"training.method": "qlora", "training.quantization.format": "nf4"},
+        on=_4bit_base,
         off={"training.method": "lora"},
-        why_not=_on_cuda_only,
-        is_on=lambda scenario: scenario.training.method == "qlora",
+        is_on=lambda scenario: scenario.training.method == "qlora" and _has_4bit_format(scenario),
+        why_not=lambda scenario: None,
     ),
     _setting(
         "sgd",

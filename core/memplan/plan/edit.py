@@ -115,14 +115,14 @@ def _plain_taken(field: FieldFacts, value: Any, under: Sequence[Part]) -> Any:
     """Take lists for tuples, and objects for sections, as a plan's file has them."""
     if isinstance(value, list):
         value = tuple(value)
-    if field.section is None:
-        return value
-    if isinstance(value, dict):
+    if field.kind == "section" and field.section is not None and isinstance(value, dict):
         return _from_plain(field.section, value, under)
-    return tuple(
-        _from_plain(field.section, entry, [*under, position]) if isinstance(entry, dict) else entry
-        for position, entry in enumerate(value)
-    )
+    if field.kind == "list" and field.section is not None and isinstance(value, tuple):
+        return tuple(
+            _from_plain(field.section, entry, [*under, position]) if isinstance(entry, dict) else entry
+            for position, entry in enumerate(value)
+        )
+    return value
 
 
 def _from_plain(section: type[BaseModel], value: dict[str, Any], under: Sequence[Part]) -> Any:

@@ -1,0 +1,212 @@
+"""Levers. What is right: a saving is the difference of two estimates; the sizes are PyTorch's and arithmetic."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import memplan.levers
+from memplan.errors import ConfigError
+from memplan.estimate import estimate
+from memplan.levers import LEVERS, Lever, LeverOffer, lever_offers
+from memplan.plan.edit import replaced, value_at
+from memplan.plan.model_choice import ModelChoice
+from memplan.plan.scenario import Scenario
+from memplan.result import Estimate
+from tests.core.made_estimates import made_estimate
+from tests.core.plan_strategies import scenarios
+
+LLAMA = Scenario(model=ModelChoice(catalog="meta-llama/Llama-3.1-8B"))
+BY_ID = {lever.id: lever for lever in LEVERS}
+SWITCHES = [lever for lever in LEVERS if lever.id != "smaller_batch"]
+WEIGHTS_BYTES = 8_030_261_248 * 2
+
+
+def offer(scenario: Scenario, lever_id: str) -> LeverOffer:
+    return next(offer for offer in lever_offers(scenario) if offer.lever.id == lever_id)
+
+
+def changed(**values: object) -> Scenario:
+    scenario = LLAMA
+    for name, value in values.items():
+        scenario = replaced(scenario, f"training.{name}", value)
+    return scenario
+
+
+def test_the_first_levers_are_there() -> None:
+    assert set(BY_ID) == {
+        "fused_optimizer",
+        "checkpointing",
+        "smaller_batch",
+        "optimizer_8bit",
+        "lora",
+        "base_4bit",
+        "sgd",
+    }
+
+
+@pytest.mark.parametrize("lever", LEVERS, ids=lambda lever: lever.id)
+def test_a_saving_is_the_difference_of_two_estimates(lever: Lever) -> None:
+    scenario = changed(micro_batch=2)
+    found = offer(scenario, lever.id)
+    assert found.state == "off"
+    assert found.scenario == lever.apply(scenario)
+    assert found.saving_bytes == estimate(scenario).need_bytes - estimate(lever.apply(scenario)).need_bytes
+    assert found.verdict == estimate(lever.apply(scenario)).verdict
+
+
+@pytest.mark.parametrize("lever", SWITCHES, ids=lambda lever: lever.id)
+def test_what_a_lever_that_is_on_saves_is_what_its_removal_would_cost(lever: Lever) -> None:
+    with_it = lever.apply(LLAMA)
+    found = offer(with_it, lever.id)
+    assert found.state == "on"
+    assert found.scenario == lever.remove(with_it)
+    assert found.saving_bytes == estimate(lever.remove(with_it)).need_bytes - estimate(with_it).need_bytes
+
+
+def test_fused_saves_the_copy_of_the_weights_until_the_peak_is_elsewhere() -> None:
+    # torch.optim: foreach takes about the parameters' size more. The peak then moves to backward, so not all of it shows.
+    found = offer(LLAMA, "fused_optimizer")
+    assert 0.9 * WEIGHTS_BYTES < found.saving_bytes <= 1.1 * WEIGHTS_BYTES
+    assert found.sentence.startswith("Would save 1")
+
+
+def test_sgd_saves_the_states_at_the_optimizer_step() -> None:
+    # AdamW in bf16 keeps two states of 2 bytes a parameter; SGD keeps none.
+    scenario = changed(checkpointing="full")
+    saving = estimate(scenario).bytes.step_peak - estimate(BY_ID["sgd"].apply(scenario)).bytes.step_peak
+    assert saving >= 2 * WEIGHTS_BYTES
+
+
+def test_checkpointing_saves_nothing_where_the_peak_is_the_optimizer_step() -> None:
+    found = offer(LLAMA, "checkpointing")
+    assert found.saving_bytes == 0
+    assert found.sentence == "Would save nothing: the peak is at the optimizer step."
+
+
+def test_a_smaller_batch_keeps_the_batch_of_a_step() -> None:
+    lever = BY_ID["smaller_batch"]
+    for micro_batch, accumulation, expected in [
+        (8, 1, (4, 2)),
+        (3, 1, (1, 3)),
+        (6, 5, (3, 10)),
+        (5, 4, (2, 10)),
+        (2, 7, (1, 14)),
+    ]:
+        smaller = lever.apply(changed(micro_batch=micro_batch, gradient_accumulation=accumulation)).training
+        assert (smaller.micro_batch, smaller.gradient_accumulation) == expected
+        assert smaller.micro_batch * smaller.gradient_accumulation == micro_batch * accumulation
+
+
+@pytest.mark.parametrize(
+    ("scenario", "lever_id", "reason"),
+    [
+        (LLAMA, "smaller_batch", "Does not apply: the micro-batch is 1 already."),
+        (changed(micro_batch=2, optimizer_in_backward=True), "smaller_batch", "Does not apply: the optimizer in backward rules out accumulation."),
+        (changed(micro_batch=1_000_000, gradient_accumulation=2), "smaller_batch", "Does not apply: gradient accumulation would pass 1,000,000."),
+        (changed(optimizer="adamw_8bit"), "fused_optimizer", "Does not apply: adamw_8bit has no fused form in PyTorch."),
+        (changed(kernels="mlx"), "fused_optimizer", "Does not apply: MLX has one implementation of each optimizer."),
+        (changed(kernels="mlx"), "optimizer_8bit", "Does not apply: bitsandbytes does not run under MLX."),
+        (changed(method="inference"), "checkpointing", "Does not apply: inference trains nothing."),
+        (changed(method="inference"), "lora", "Does not apply: inference trains nothing."),
+    ],
+)  # fmt: skip
+def test_what_does_not_apply_says_why(scenario: Scenario, lever_id: str, reason: str) -> None:
+    found = offer(scenario, lever_id)
+    assert (found.state, found.sentence, found.saving_bytes, found.scenario) == ("not_applicable", reason, 0, None)
+
+
+def test_what_is_set_beside_a_lever_stays() -> None:
+    scenario = replaced(replaced(LLAMA, "training.lora.rank", 64), "training.quantization.format", "fp4")
+    packed = BY_ID["base_4bit"].apply(scenario)
+    assert (packed.training.method, packed.training.lora.rank, packed.training.quantization.format) == (
+        "qlora",
+        64,
+        "fp4",
+    )
+    assert BY_ID["lora"].is_on(packed)
+    assert BY_ID["base_4bit"].remove(packed).training.method == "lora"
+    assert BY_ID["lora"].remove(packed).training.method == "full"
+
+
+def test_an_int8_base_is_no_4bit_base() -> None:
+    scenario = replaced(changed(method="qlora"), "training.quantization.format", "int8")
+    assert not BY_ID["base_4bit"].is_on(scenario)
+    assert BY_ID["base_4bit"].apply(scenario).training.quantization.format == "nf4"
+
+
+def test_a_4bit_base_under_mlx_is_mlxs_own() -> None:
+    assert BY_ID["base_4bit"].apply(changed(kernels="mlx")).training.quantization.format == "mlx_int4"
+
+
+@given(scenario=scenarios(), lever=st.sampled_from(SWITCHES))
+def test_a_switch_sets_what_it_says_and_nothing_else(scenario: Scenario, lever: Lever) -> None:
+    if lever.is_on(scenario):
+        assert lever.apply(scenario) == scenario
+    expected = scenario
+    for path, value in lever.changes(scenario).items():
+        expected = replaced(expected, path, value)
+        assert value_at(expected, path) == value
+    toggled = lever.remove(scenario) if lever.is_on(scenario) else lever.apply(scenario)
+    assert toggled == expected
+    assert lever.is_on(toggled) != lever.is_on(scenario)
+
+
+@given(scenario=scenarios())
+@settings(max_examples=50)
+def test_a_smaller_batch_is_one_wherever_it_applies(scenario: Scenario) -> None:
+    lever = BY_ID["smaller_batch"]
+    if lever.applies(scenario) is None:
+        before, after = scenario.training, lever.apply(scenario).training
+        assert after.micro_batch <= before.micro_batch / 2
+        assert after.micro_batch * after.gradient_accumulation == before.micro_batch * before.gradient_accumulation
+
+
+def sentence(monkeypatch: pytest.MonkeyPatch, now: Estimate, then: Estimate, scenario: Scenario = LLAMA) -> str:
+    monkeypatch.setattr(memplan.levers, "estimate", lambda scenario: then)
+    return next(offer.sentence for offer in lever_offers(scenario, now) if offer.lever.id == "checkpointing")
+
+
+def test_the_sentences(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = made_estimate(85.0)
+    backward = replace(made_estimate(80.0), peak=made_estimate().instants[3])
+    assert sentence(monkeypatch, now, made_estimate(60.0)) == "Would save 25.0 GiB; the run then fits."
+    assert (
+        sentence(monkeypatch, now, made_estimate(75.1, half_band_gib=1.0))
+        == "Would save 9.90 GiB; the run is then tight."
+    )
+    assert sentence(monkeypatch, now, made_estimate(80.0)) == "Would save 5.00 GiB, with 4.90 GiB still over."
+    assert (
+        sentence(monkeypatch, now, backward)
+        == "Would save 5.00 GiB, with 4.90 GiB still over; the peak is then in backward."
+    )
+    assert sentence(monkeypatch, now, now) == "Would save nothing: the peak is at the optimizer step."
+    assert sentence(monkeypatch, now, made_estimate(90.0)) == "Would take 5.00 GiB more, at the optimizer step."
+    on = BY_ID["checkpointing"].apply(LLAMA)
+    assert sentence(monkeypatch, made_estimate(60.0), now, on) == "Saves 25.0 GiB; without it the run does not fit."
+    assert sentence(monkeypatch, now, made_estimate(90.0), on) == "Saves 5.00 GiB."
+    assert (
+        sentence(monkeypatch, now, now, on) == "Saves nothing: without it the peak is the same, at the optimizer step."
+    )
+    assert sentence(monkeypatch, now, made_estimate(80.0), on) == "Takes 5.00 GiB more than without it."
+
+
+def test_a_lever_whose_result_cannot_be_estimated_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(scenario: Scenario) -> Estimate:
+        raise ConfigError("a model of this kind has no layers to adapt.")
+
+    monkeypatch.setattr(memplan.levers, "estimate", fail)
+    found = next(offer for offer in lever_offers(LLAMA, made_estimate()) if offer.lever.id == "lora")
+    assert (found.state, found.sentence) == (
+        "not_applicable",
+        "Cannot be estimated here: a model of this kind has no layers to adapt.",
+    )
+
+
+def test_every_lever_has_a_price_and_a_source() -> None:
+    for lever in LEVERS:
+        assert lever.price.endswith("."), lever.id
+        assert lever.source, lever.id
