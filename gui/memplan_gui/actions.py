@@ -1,0 +1,109 @@
+"""Every command of the window, declared once: menu, words, shortcut. The window adds what each one does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from PySide6.QtGui import QAction, QKeySequence
+from PySide6.QtWidgets import QMainWindow, QMenu
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One command. An id that ends in ":" opens a submenu, one that is "-" draws a line."""
+
+    id: str
+    menu: str
+    text: str = ""
+    shortcut: str = ""
+    checkable: bool = False
+
+
+MENUS = ("&File", "&Edit", "&Scenario", "&View", "&Help")
+
+COMMANDS: tuple[Command, ...] = (
+    Command("new", "&File", "&New plan", "Ctrl+N"),
+    Command("open", "&File", "&Open…", "Ctrl+O"),
+    Command("recent:", "&File", "Open &recent"),
+    Command("open_config", "&File", "Open config.json as &model…", "Ctrl+Shift+O"),
+    Command("open_example", "&File", "Open the &example"),
+    Command("-", "&File"),
+    Command("save", "&File", "&Save", "Ctrl+S"),
+    Command("save_as", "&File", "Save &as…", "Ctrl+Shift+S"),
+    Command("-", "&File"),
+    Command("export_chart", "&File", "&Export chart…", "Ctrl+E"),
+    Command("-", "&File"),
+    Command("quit", "&File", "&Quit", "Ctrl+Q"),
+    Command("undo", "&Edit", "&Undo", "Ctrl+Z"),
+    Command("redo", "&Edit", "&Redo", "Ctrl+Shift+Z"),
+    Command("-", "&Edit"),
+    Command("copy_picture", "&Edit", "Copy chart as &picture", "Ctrl+Shift+P"),
+    Command("copy_table", "&Edit", "Copy breakdown as &table", "Ctrl+Shift+C"),
+    Command("copy_text", "&Edit", "Copy breakdown as te&xt", "Ctrl+Shift+X"),
+    Command("duplicate", "&Scenario", "&Duplicate", "Ctrl+D"),
+    Command("add", "&Scenario", "&Add with defaults", "Ctrl+Shift+N"),
+    Command("rename", "&Scenario", "&Rename…", "F2"),
+    Command("remove", "&Scenario", "Re&move", "Ctrl+W"),
+    Command("-", "&Scenario"),
+    Command("move_left", "&Scenario", "Move &left", "Ctrl+Shift+PgUp"),
+    Command("move_right", "&Scenario", "Move r&ight", "Ctrl+Shift+PgDown"),
+    Command("previous", "&Scenario", "&Previous", "Ctrl+PgUp"),
+    Command("next", "&Scenario", "&Next", "Ctrl+PgDown"),
+    Command("-", "&Scenario"),
+    Command("levers:", "&Scenario", "Le&vers"),
+    Command("show_gb", "&View", "Amounts in &GB (10⁹ bytes)", "Ctrl+G", checkable=True),
+    Command("show_first_step", "&View", "The &first step", "Ctrl+T", checkable=True),
+    Command("-", "&View"),
+    Command("zoom_in", "&View", "Zoom &in", "Ctrl+="),
+    Command("zoom_out", "&View", "Zoom &out", "Ctrl+-"),
+    Command("show_all", "&View", "Show &all of the chart", "Ctrl+0"),
+    Command("-", "&View"),
+    Command("show_breakdown", "&View", "&Breakdown", "Ctrl+B"),
+    Command("show_explanation", "&View", "&Explanation", "Ctrl+I"),
+    Command("go_to_plan", "&View", "Go to the &plan", "Ctrl+L"),
+    Command("go_to_chart", "&View", "Go to the &chart", "Ctrl+K"),
+    Command("-", "&View"),
+    Command("theme:", "&View", "&Theme"),
+    Command("what_first", "&Help", "&What to do first", "F1"),
+    Command("about", "&Help", "&About memplan"),
+)
+
+
+class Menus:
+    """The menu bar: empty menus at once, filled when there is something to command."""
+
+    def __init__(self, window: QMainWindow) -> None:
+        self._window = window
+        self._menus = {title: window.menuBar().addMenu(title) for title in MENUS}
+        self.actions: dict[str, QAction] = {}
+        self.submenus: dict[str, QMenu] = {}
+
+    def fill(self, slots: Mapping[str, Callable[[], object]], actions: Mapping[str, QAction]) -> None:
+        """Add every command: as the action that is given for it (undo, redo), or as a new one with its slot."""
+        for command in COMMANDS:
+            menu = self._menus[command.menu]
+            if command.id == "-":
+                menu.addSeparator()
+            elif command.id.endswith(":"):
+                self.submenus[command.id[:-1]] = menu.addMenu(command.text)
+            else:
+                action = actions.get(command.id) or self._action(command, slots[command.id])
+                action.setShortcut(QKeySequence(command.shortcut))
+                menu.addAction(action)
+                self.actions[command.id] = action
+
+    def _action(self, command: Command, slot: Callable[[], object]) -> QAction:
+        action = QAction(command.text, self._window, checkable=command.checkable)
+        action.triggered.connect(lambda _=False: slot())
+        return action
+
+
+def choices_menu(menu: QMenu, choices: Mapping[str, str], chosen: str, choose: Callable[[str], object]) -> None:
+    """Fill a menu with choices of which one is on."""
+    menu.clear()
+    for value, text in choices.items():
+        action = menu.addAction(text)
+        action.setCheckable(True)
+        action.setChecked(value == chosen)
+        action.triggered.connect(lambda _=False, value=value: choose(value))

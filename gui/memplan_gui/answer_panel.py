@@ -1,0 +1,142 @@
+"""The right side of the window: scenarios, verdict, chart, levers and the views under them."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QSplitter, QVBoxLayout, QWidget
+
+from memplan import LeverOffer, Unit
+from memplan_gui.chart_panel import ChartPanel
+from memplan_gui.charts.stack_marks import Spot
+from memplan_gui.details import Details
+from memplan_gui.lever_strip import LeverStrip
+from memplan_gui.notice_bar import NoticeBar
+from memplan_gui.pieces import column, hairline, label, row, tool_button
+from memplan_gui.presenters.answer import Answer
+from memplan_gui.presenters.levers import lever_cards
+from memplan_gui.presenters.verdict import VerdictView, verdict_view
+from memplan_gui.scenario_tabs import ScenarioTabs
+from memplan_gui.segmented import Segmented
+from memplan_gui.theme import Theme
+from memplan_gui.verdict_bar import VerdictBar
+
+MARGIN = 20
+GAP = 12
+UNITS = (("GiB", "gib"), ("GB", "gb"))
+
+
+class AnswerPanel(QWidget):
+    """Everything that answers."""
+
+    spot_changed = Signal(object)
+    """The `Spot` that is explained now."""
+
+    def __init__(self, tabs: ScenarioTabs, theme: Theme) -> None:
+        super().__init__()
+        self.setObjectName("answer")
+        self._answer = Answer(None)
+        self._offers: tuple[LeverOffer, ...] = ()
+        self._unit: Unit = "gib"
+        self._spot: Spot | None = None
+        self.tabs = tabs
+        self.unit_switch = Segmented("Unit", UNITS)
+        self.unit_switch.set_tool_tips({"gib": "1 GiB is 2^30 bytes.", "gb": "1 GB is 10^9 bytes."})
+        tip = "Write the chart as PNG, SVG or PDF (Ctrl+E)"
+        self.export_button = tool_button("button", "Export chart", text="Export chart…", tip=tip)
+        self.notice = NoticeBar(theme)
+        self.verdict = VerdictBar(theme)
+        self.chart = ChartPanel(theme)
+        self.levers = LeverStrip(theme)
+        self.details = Details(theme)
+        self.splitter = QSplitter(Qt.Orientation.Vertical)
+        self.splitter.setChildrenCollapsible(False)
+        self._arrange()
+        self.chart.pinned.connect(self.explain)
+        self.chart.step_chosen.connect(self._show_details)
+        self.details.breakdown.wanted.connect(self.explain)
+
+    def _arrange(self) -> None:
+        head = row(spacing=8, margins=(MARGIN - 12, 4, MARGIN, 0))
+        head.addWidget(self.tabs, 1)
+        head.addWidget(self.unit_switch)
+        head.addWidget(self.export_button)
+        upper = QWidget()
+        parts = column(upper, spacing=GAP, margins=(MARGIN, GAP, MARGIN, GAP))
+        parts.addWidget(self.notice)
+        parts.addWidget(self.verdict)
+        parts.addWidget(self.chart, 1)
+        parts.addLayout(self._titled_levers())
+        lower = QWidget()
+        foot = column(lower, margins=(MARGIN, 0, MARGIN, 8))
+        foot.addWidget(self.details)
+        self.splitter.addWidget(upper)
+        self.splitter.addWidget(lower)
+        self.splitter.setStretchFactor(0, 3)
+        self.splitter.setStretchFactor(1, 1)
+        self.splitter.setHandleWidth(1)
+        whole = column(self)
+        whole.addLayout(head)
+        whole.addWidget(hairline())
+        whole.addWidget(self.splitter, 1)
+
+    def _titled_levers(self) -> QVBoxLayout:
+        parts = column(spacing=6)
+        parts.addWidget(label("Levers: what each would save of the need now", "section"))
+        parts.addWidget(self.levers)
+        return parts
+
+    @property
+    def verdict_words(self) -> VerdictView | None:
+        """The verdict that is shown; None where there is no estimate."""
+        return verdict_view(self._answer.estimate, self._unit) if self._answer.estimate else None
+
+    @property
+    def spot(self) -> Spot | None:
+        """What is explained."""
+        return self._spot
+
+    def show_answer(self, answer: Answer) -> None:
+        """Show the answer to a scenario."""
+        self._answer = answer
+        view = self.verdict_words
+        if view is not None:
+            self.verdict.show_verdict(view)
+        else:
+            self.verdict.show_problem(answer.problem)
+        self.chart.show_answer(answer, self._unit)
+        self._show_details()
+
+    def show_offers(self, offers: tuple[LeverOffer, ...]) -> None:
+        """Show what each lever would do."""
+        self._offers = offers
+        estimate = self._answer.estimate
+        self.levers.show_cards(lever_cards(offers, estimate.verdict, self._unit) if estimate else ())
+
+    def set_unit(self, unit: Unit) -> None:
+        """Show amounts in another unit."""
+        self._unit = unit
+        self.unit_switch.set_value(unit)
+        self.show_answer(self._answer)
+        self.show_offers(self._offers)
+
+    def explain(self, spot: Spot | None) -> None:
+        """Show how a segment comes about."""
+        if spot == self._spot:
+            if spot is not None:
+                self.details.setCurrentWidget(self.details.explanation)
+            return
+        self._spot = spot
+        self.chart.pin(spot)
+        self._show_details()
+        if spot is not None:
+            self.details.setCurrentWidget(self.details.explanation)
+        self.spot_changed.emit(spot)
+
+    def offer(self, lever: str) -> LeverOffer | None:
+        """The offer of a lever."""
+        return next((offer for offer in self._offers if offer.lever.id == lever), None)
+
+    def _show_details(self) -> None:
+        chart = self.chart.chart
+        self.details.breakdown.show_chart(chart)
+        self.details.explanation.show_explanation(self._answer.estimate, chart, self._spot)

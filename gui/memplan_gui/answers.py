@@ -1,0 +1,94 @@
+"""Estimates of the document's scenarios, made anew when the plan changes and told to whoever shows them."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QObject, QTimer, Signal
+
+from memplan import Estimate, LeverOffer, MemplanError, Scenario, Unit, estimate, lever_offers
+from memplan_gui.document import PlanDocument
+from memplan_gui.presenters.answer import Answer
+
+MOST_TABS_ESTIMATED = 50
+
+
+class Answers(QObject):
+    """Answers the scenario that is looked at at once; levers and other scenarios follow when that is painted."""
+
+    answered = Signal(object)
+    """The `Answer` for the scenario that is looked at."""
+    offered = Signal(object)
+    """Its lever offers; an empty tuple when there are none."""
+    others_answered = Signal()
+    """`answer_for` has news of other scenarios."""
+
+    def __init__(self, document: PlanDocument, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._document = document
+        self._known: list[tuple[Scenario, Answer]] = []
+        self._unit: Unit = "gib"
+        self._offered_for: tuple[Scenario, Unit] | None = None
+        self.offers: tuple[LeverOffer, ...] = ()
+        self._later = QTimer(self)
+        self._later.setSingleShot(True)
+        self._later.setInterval(0)
+        self._later.timeout.connect(self._answer_rest)
+        document.changed.connect(self.refresh)
+        document.current_changed.connect(self.refresh)
+        document.replaced_whole.connect(self.refresh)
+
+    def answer(self) -> Answer:
+        """The answer to the scenario that is looked at."""
+        return self._answer_to(self._document.scenario)
+
+    def answer_for(self, position: int) -> Answer | None:
+        """The answer to a scenario, if it has been made."""
+        scenario = self._document.plan.scenarios[position]
+        return next((answer for known, answer in self._known if known is scenario), None)
+
+    def set_unit(self, unit: Unit) -> None:
+        """Write the sentences of the offers in another unit."""
+        self._unit = unit
+        self._later.start()
+
+    def refresh(self, *_: object) -> None:
+        """Answer the scenario that is looked at, then the rest."""
+        scenarios = self._document.plan.scenarios
+        self._known = [pair for pair in self._known if any(pair[0] is scenario for scenario in scenarios)]
+        self.answered.emit(self.answer())
+        self._later.start()
+
+    def _answer_to(self, scenario: Scenario) -> Answer:
+        for known, answer in self._known:
+            if known is scenario:
+                return answer
+        answer = make_answer(scenario)
+        self._known.append((scenario, answer))
+        return answer
+
+    def _answer_rest(self) -> None:
+        scenario, now = self._document.scenario, self.answer().estimate
+        if self._offered_for is None or self._offered_for[0] is not scenario or self._offered_for[1] != self._unit:
+            self.offers = offers_for(scenario, now, self._unit)
+            self._offered_for = (scenario, self._unit)
+        self.offered.emit(self.offers)
+        for other in self._document.plan.scenarios[:MOST_TABS_ESTIMATED]:
+            self._answer_to(other)
+        self.others_answered.emit()
+
+
+def make_answer(scenario: Scenario) -> Answer:
+    """The estimate, or in words why there is none."""
+    try:
+        return Answer(estimate(scenario))
+    except MemplanError as problem:
+        return Answer(None, str(problem))
+
+
+def offers_for(scenario: Scenario, now: Estimate | None, unit: Unit) -> tuple[LeverOffer, ...]:
+    """What each lever would do; nothing where the scenario itself has no estimate."""
+    if now is None:
+        return ()
+    try:
+        return lever_offers(scenario, now, unit)
+    except MemplanError:
+        return ()

@@ -1,0 +1,206 @@
+"""The hero: the stacked chart with its switch and legend, and what stands in its place until it can be drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QPointF, QSize, QSizeF, Qt, Signal
+from PySide6.QtGui import QCursor, QImage, QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtWidgets import QPushButton, QSizePolicy, QToolTip, QWidget
+
+from memplan import Estimate, Unit
+from memplan_gui.charts.export import image_of
+from memplan_gui.charts.legend import Entry, legend_height, legend_texts, paint_legend, place_entries
+from memplan_gui.charts.look import ChartLook, paper_look
+from memplan_gui.charts.stack_marks import Spot, chart_fonts
+from memplan_gui.charts.stack_picture import PICTURE_SIZE, StackPicture, paint_picture
+from memplan_gui.pieces import column, label, row
+from memplan_gui.presenters.answer import Answer
+from memplan_gui.presenters.explanation import hover_words
+from memplan_gui.presenters.stack import NO_CHART, StackChart, chart_sentence, stack_chart
+from memplan_gui.presenters.verdict import recipe_words
+from memplan_gui.segmented import Segmented
+from memplan_gui.theme import Theme
+
+if TYPE_CHECKING:
+    from memplan_gui.charts.stack_plot import StackPlot
+
+LEAST_CHART_HEIGHT = 190
+STEPS = (("First step", "first"), ("Later steps", "later"))
+
+
+class Legend(QWidget):
+    """The legend, as wide as the chart."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._look: ChartLook | None = None
+        self._texts: list[str] = []
+        self._entries: list[Entry] = []
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+
+    def show_texts(self, texts: list[str], look: ChartLook) -> None:
+        """Show other entries."""
+        self._texts, self._look = texts, look
+        self._place()
+        self.update()
+
+    def _place(self) -> None:
+        if self._look is not None:
+            self._entries = place_entries(self._texts, self._look, self.width())
+            self.setFixedHeight(round(max(legend_height(self._entries), 20)))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Place the entries anew."""
+        self._place()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Paint the entries."""
+        if self._look is not None:
+            paint_legend(QPainter(self), self._entries, QPointF(0, 0), self._look)
+
+
+class ChartPanel(QWidget):
+    """The chart of the scenario that is looked at."""
+
+    pinned = Signal(object)
+    """The `Spot` that is to be explained; None when it was let go."""
+    step_chosen = Signal()
+    """First step or later ones: the chart is another now."""
+    first_drawn = Signal()
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self._theme = theme
+        self._estimate: Estimate | None = None
+        self._unit: Unit = "gib"
+        self.chart: StackChart | None = None
+        self.plot: StackPlot | None = None
+        self.steps = Segmented("Step", STEPS)
+        self.steps.set_value("later")
+        tips = {"first": "The first step: optimizer states appear in it.", "later": "Every later step."}
+        self.steps.set_tool_tips(tips)
+        self.steps.chosen.connect(self._choose_step)
+        self._show_all = QPushButton("Show all")
+        self._show_all.hide()
+        self._show_all.clicked.connect(self.show_all)
+        self._legend = Legend()
+        self._place_of_plot = label("", "muted", wraps=True)
+        self._place_of_plot.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self._place_of_plot.setMinimumHeight(LEAST_CHART_HEIGHT)
+        self._column = column(self, spacing=4)
+        self._arrange()
+        theme.changed.connect(self._restyle)
+
+    def _arrange(self) -> None:
+        head = row(spacing=8)
+        head.addWidget(label("Memory on each device, by instant of a step", "section"))
+        head.addStretch(1)
+        head.addWidget(self._show_all)
+        head.addWidget(self.steps)
+        self._column.addLayout(head)
+        self._column.addWidget(self._place_of_plot, 1)
+        self._column.addWidget(self._legend)
+
+    def load_plot(self) -> None:
+        """Bring pyqtgraph in. It takes a quarter of a second, so it waits until the rest is on screen."""
+        from memplan_gui.charts.stack_plot import StackPlot
+
+        plot = StackPlot(self._look())
+        plot.setMinimumHeight(LEAST_CHART_HEIGHT)
+        plot.pinned.connect(self.pinned)
+        plot.pointed.connect(self._tell)
+        plot.zoomed.connect(self._show_all.setVisible)
+        self._column.insertWidget(1, plot, 1)
+        self.plot = plot
+        self._draw()
+
+    def show_answer(self, answer: Answer, unit: Unit) -> None:
+        """Show the chart of an estimate, or say that there is none."""
+        self._estimate, self._unit = answer.estimate, unit
+        self._draw()
+
+    @property
+    def sentence(self) -> str:
+        """The chart in one sentence."""
+        return chart_sentence(self.chart) if self.chart else NO_CHART
+
+    def show_all(self) -> None:
+        """Undo zooming."""
+        if self.plot is not None:
+            self.plot.show_all()
+
+    def zoom(self, factor: float) -> None:
+        """Show more or less of the axis."""
+        if self.plot is not None:
+            self.plot.zoom(factor)
+
+    def pin(self, spot: Spot | None) -> None:
+        """Point out what is explained."""
+        if self.plot is not None:
+            self.plot.pin(spot)
+
+    def choose_step(self, step: str) -> None:
+        """Show the first step, or later ones."""
+        self.steps.set_value(step)
+        self._choose_step(step)
+
+    def painter_of_picture(self, title: str, sentence: str) -> Callable[[QPainter], None] | None:
+        """What paints the chart as a picture that stands alone; None when there is no chart."""
+        if self.chart is None or self._estimate is None:
+            return None
+        picture = StackPicture(self.chart, title, sentence, recipe_words(self._estimate))
+        fonts = chart_fonts(self.fontInfo().family(), self._theme.body_pixels)
+        look = paper_look(*fonts)
+        return lambda painter: paint_picture(painter, picture, look, PICTURE_SIZE)
+
+    def image(self, title: str, sentence: str) -> QImage | None:
+        """The chart as a picture for the clipboard."""
+        paint = self.painter_of_picture(title, sentence)
+        return image_of(paint, QSizeF(PICTURE_SIZE)) if paint else None
+
+    def _look(self) -> ChartLook:
+        theme = self._theme
+        return ChartLook(theme.roles, theme.font("body"), theme.font("body", bold=True), theme.font("caption"))
+
+    def _draw(self) -> None:
+        estimate = self._estimate
+        first = self.steps.value() == "first"
+        self.chart = stack_chart(estimate, self._unit, first_step=first) if estimate else None
+        self._place_of_plot.setText("" if self.chart else NO_CHART)
+        self._place_of_plot.setVisible(self.plot is None or self.chart is None)
+        self._legend.show_texts(legend_texts(self.chart) if self.chart else [], self._look())
+        if self.plot is not None:
+            self.plot.setVisible(self.chart is not None)
+            self.plot.show_chart(self.chart)
+            self.plot.setAccessibleDescription(self.sentence)
+
+    def _restyle(self) -> None:
+        if self.plot is not None:
+            self.plot.restyle(self._look())
+        if self.chart is not None:
+            self._legend.show_texts(legend_texts(self.chart), self._look())
+
+    def _choose_step(self, _: str) -> None:
+        self._draw()
+        self.step_chosen.emit()
+
+    def _tell(self, spot: Spot | None) -> None:
+        """Name the segment that is pointed at: beside the mouse, and to a screen reader."""
+        if spot is None or self._estimate is None or self.chart is None or self.plot is None:
+            QToolTip.hideText()
+            return
+        title, figure, formula = hover_words(self._estimate, self.chart, spot.row, spot.term)
+        if self.plot.underMouse():
+            lines = [f"<b>{title}</b>", _escaped(figure), _escaped(formula)]
+            QToolTip.showText(QCursor.pos(), "<br>".join(line for line in lines if line), self.plot)
+        self.plot.setAccessibleDescription(f"{title}: {figure}. {self.sentence}")
+
+    def minimumSizeHint(self) -> QSize:
+        """Room for five bars, the axis, switch and legend."""
+        return QSize(420, LEAST_CHART_HEIGHT + 64)
+
+
+def _escaped(text: str) -> str:
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

@@ -1,0 +1,1 @@
+"""Charts: what they paint, the axes they stand in, and the files they are exported to."""

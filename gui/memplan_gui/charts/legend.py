@@ -1,0 +1,82 @@
+"""The legend: terms in stack order, the need's band, what is beyond usable. Painted on screen and in exports."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtGui import QFontMetricsF, QPainter, QPen
+
+from memplan_gui.charts.look import ChartLook, fill_term, hatch
+from memplan_gui.presenters.stack import StackChart
+
+SWATCH = 11.0
+GAP = 6.0
+BETWEEN = 18.0
+LINE_HEIGHT = 20.0
+NEED = "need, low to high"
+BEYOND = "beyond usable"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One entry, placed."""
+
+    text: str
+    left: float
+    line: int
+
+
+def legend_texts(chart: StackChart) -> list[str]:
+    """What the legend names, in stack order."""
+    return [*chart.terms, NEED, *([BEYOND] if chart.overflows else [])]
+
+
+def place_entries(texts: Sequence[str], look: ChartLook, width: float) -> list[Entry]:
+    """Put entries side by side, in as many lines as they take."""
+    metrics = QFontMetricsF(look.caption)
+    entries, left, line = [], 0.0, 0
+    for text in texts:
+        needed = SWATCH + GAP + metrics.horizontalAdvance(text)
+        if left and left + needed > width:
+            left, line = 0.0, line + 1
+        entries.append(Entry(text, left, line))
+        left += needed + BETWEEN
+    return entries
+
+
+def legend_height(entries: Sequence[Entry]) -> float:
+    """The height of the placed entries."""
+    return (entries[-1].line + 1) * LINE_HEIGHT if entries else 0.0
+
+
+def paint_legend(painter: QPainter, entries: Sequence[Entry], origin: QPointF, look: ChartLook) -> None:
+    """Paint the placed entries."""
+    painter.save()
+    metrics = QFontMetricsF(look.caption)
+    painter.setFont(look.caption)
+    for entry in entries:
+        top = origin.y() + entry.line * LINE_HEIGHT
+        middle = round(top + LINE_HEIGHT / 2) + 0.5
+        swatch = QRectF(round(origin.x() + entry.left) + 0.5, middle - SWATCH // 2 - 0.5, SWATCH, SWATCH)
+        _paint_swatch(painter, entry.text, swatch, look)
+        painter.setPen(look.colour("muted"))
+        place = QRectF(swatch.right() + GAP, top, metrics.horizontalAdvance(entry.text) + 4, LINE_HEIGHT)
+        painter.drawText(place, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, entry.text)
+    painter.restore()
+
+
+def _paint_swatch(painter: QPainter, text: str, swatch: QRectF, look: ChartLook) -> None:
+    if text == BEYOND:
+        hatch(painter, swatch, look.colour("does_not_fit"), rising=False, width=2)
+        painter.setPen(QPen(look.colour("does_not_fit"), 1))
+        painter.drawRect(swatch)
+    elif text == NEED:
+        middle = swatch.center().y()
+        painter.setPen(QPen(look.colour("text"), 2))
+        painter.drawLine(QPointF(swatch.left(), middle), QPointF(swatch.right(), middle))
+        for x in (swatch.left(), swatch.right()):
+            painter.drawLine(QPointF(x, middle - 4), QPointF(x, middle + 4))
+    else:
+        fill_term(painter, swatch, text, look.colour("text"))

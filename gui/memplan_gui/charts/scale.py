@@ -1,0 +1,84 @@
+"""Where a number of bytes stands on a chart, and where its axis has ticks. Plain Python, no Qt."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from memplan import UNIT_BYTES, UNIT_NAMES, Unit
+
+THIN_SPACE = "\u2009"
+ROOM_FOR_TOTALS = 1.16
+"""How much further than the longest bar the axis goes, so that its total has room."""
+LEAST_USE = 0.45
+"""An axis whose longest bar uses less of it than this is too wide."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """A linear map from bytes to pixels."""
+
+    low: float
+    high: float
+    left: float
+    right: float
+
+    def x(self, num_bytes: float) -> float:
+        """The pixel of a number of bytes."""
+        return self.left + (num_bytes - self.low) / (self.high - self.low) * (self.right - self.left)
+
+    def bytes_at(self, x: float) -> float:
+        """The number of bytes at a pixel."""
+        return self.low + (x - self.left) / (self.right - self.left) * (self.high - self.low)
+
+
+@dataclass(frozen=True, slots=True)
+class Tick:
+    """A place on the axis, and what is written there."""
+
+    num_bytes: float
+    label: str
+
+
+def step_of(span: float, most: int) -> float:
+    """The roundest step (1, 2 or 5 times a power of ten) that cuts the span into at most so many parts.
+
+    >>> step_of(90, 6), step_of(0.7, 4)
+    (20.0, 0.2)
+    """
+    rough = span / max(most, 1)
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = next(power * factor for factor in (1, 2, 5, 10) if power * factor >= rough * (1 - 1e-9))
+    return float(f"{step:.6g}")
+
+
+def value_ticks(low: float, high: float, unit: Unit, most: int) -> list[Tick]:
+    """Ticks at round values of the unit; the last one names it."""
+    size = UNIT_BYTES[unit]
+    step = step_of((high - low) / size, most)
+    decimals = max(0, -math.floor(math.log10(step) + 1e-9))
+    first, last = math.ceil(low / size / step - 1e-9), math.floor(high / size / step + 1e-9)
+    ticks = [Tick(at * step * size, grouped(at * step, decimals)) for at in range(first, last + 1)]
+    if ticks:
+        ticks[-1] = Tick(ticks[-1].num_bytes, f"{ticks[-1].label} {UNIT_NAMES[unit]}")
+    return ticks
+
+
+def grouped(value: float, decimals: int = 0) -> str:
+    """A number with thin spaces between groups of three digits.
+
+    >>> grouped(8030261248).replace(THIN_SPACE, " ")
+    '8 030 261 248'
+    """
+    return f"{value:,.{decimals}f}".replace(",", THIN_SPACE)
+
+
+def axis_end(longest: float, usable: float) -> float:
+    """Where an axis from zero ends that holds the longest bar, its total, and the usable line."""
+    return max(longest * ROOM_FOR_TOTALS, usable * 1.08, 1.0)
+
+
+def keeps(end: float, longest: float, usable: float) -> bool:
+    """Whether an axis that ends there may stay as it is, so that the eye sees what changed."""
+    wanted = axis_end(longest, usable)
+    return wanted <= end * 1.001 and wanted >= end * LEAST_USE

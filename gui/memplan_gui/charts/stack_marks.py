@@ -1,0 +1,238 @@
+"""The marks of the stacked chart. One function paints them on screen, in SVG, in PDF and in PNG alike."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen, QPolygonF
+
+from memplan import format_bytes
+from memplan_gui.charts.look import ChartLook, fill_term, hatch
+from memplan_gui.charts.scale import Scale, value_ticks
+from memplan_gui.colours import TERM_LOOKS, text_on
+from memplan_gui.presenters.stack import Bar, Segment, StackChart
+
+MOST_BAR_HEIGHT = 44.0
+BAR_SHARE = 0.66
+LABEL_GAP = 12.0
+LABEL_PADDING = 6.0
+PIXELS_PER_TICK = 110
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """A segment of the chart: which bar, which term."""
+
+    row: int
+    term: str
+
+
+@dataclass(frozen=True, slots=True)
+class StackMarks:
+    """What is painted where: the chart, the rectangle inside its axes, the scale, and the spots to point out."""
+
+    chart: StackChart
+    area: QRectF
+    scale: Scale
+    look: ChartLook
+    pinned: Spot | None = None
+    pointed: Spot | None = None
+
+    def row_height(self) -> float:
+        """The height that one bar and the space around it have."""
+        return self.area.height() / max(len(self.chart.bars), 1)
+
+    def bar_rect(self, row: int, start: float, end: float) -> QRectF:
+        """Where a part of a bar stands."""
+        height = min(self.row_height() * BAR_SHARE, MOST_BAR_HEIGHT)
+        top = self.area.top() + (row + 0.5) * self.row_height() - height / 2
+        left, right = self.scale.x(start), self.scale.x(end)
+        return QRectF(left, round(top) + 0.5, max(right - left, 0.0), round(height))
+
+    def spot_at(self, point: QPointF) -> Spot | None:
+        """The segment under a point."""
+        row = int((point.y() - self.area.top()) // self.row_height())
+        if not 0 <= row < len(self.chart.bars) or not self.area.contains(point):
+            return None
+        for segment in self.chart.bars[row].segments:
+            if self.bar_rect(row, segment.start, segment.end).contains(point):
+                return Spot(row, segment.term)
+        return None
+
+    def segment(self, spot: Spot) -> Segment | None:
+        """The segment at a spot; None when the chart no longer has it."""
+        if spot.row >= len(self.chart.bars):
+            return None
+        return next((part for part in self.chart.bars[spot.row].segments if part.term == spot.term), None)
+
+
+def row_labels_width(chart: StackChart, look: ChartLook) -> float:
+    """The room that the instants' names need, left of the bars."""
+    metrics = QFontMetricsF(look.bold)
+    return max((metrics.horizontalAdvance(bar.title) for bar in chart.bars), default=0.0) + LABEL_GAP + 12
+
+
+def paint_stack(painter: QPainter, marks: StackMarks, *, clip: bool) -> None:
+    """Paint grid, bars, totals, the need's band and the usable line; `clip` keeps a zoomed chart inside its axes."""
+    painter.save()
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
+    _paint_row_labels(painter, marks)
+    painter.save()
+    if clip:
+        painter.setClipRect(marks.area.adjusted(0, -2, 0, 2))
+    _paint_grid(painter, marks)
+    for row, bar in enumerate(marks.chart.bars):
+        _paint_bar(painter, marks, row, bar)
+    _paint_usable_line(painter, marks)
+    for row, bar in enumerate(marks.chart.bars):
+        _paint_total(painter, marks, row, bar)
+        if bar.decides:
+            _paint_need(painter, marks, row)
+    for spot in (marks.pointed, marks.pinned):
+        if spot is not None:
+            _paint_spot(painter, marks, spot)
+    painter.restore()
+    _paint_usable_label(painter, marks)
+    painter.restore()
+
+
+def _paint_row_labels(painter: QPainter, marks: StackMarks) -> None:
+    right = marks.area.left() - LABEL_GAP
+    for row, bar in enumerate(marks.chart.bars):
+        painter.setFont(marks.look.bold if bar.is_peak else marks.look.body)
+        painter.setPen(marks.look.colour("text" if bar.is_peak else "muted"))
+        top = marks.area.top() + row * marks.row_height()
+        _text(painter, QRectF(0, top, right, marks.row_height()), bar.title, Qt.AlignmentFlag.AlignRight)
+        if bar.is_peak:
+            middle = top + marks.row_height() / 2
+            triangle = [QPointF(right + 3, middle - 4), QPointF(right + 9, middle), QPointF(right + 3, middle + 4)]
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
+            painter.setBrush(marks.look.colour("text"))
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.drawPolygon(QPolygonF(triangle))
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
+            painter.setBrush(Qt.BrushStyle.NoBrush)
+
+
+def _paint_grid(painter: QPainter, marks: StackMarks) -> None:
+    painter.setPen(QPen(marks.look.colour("hairline"), 1))
+    most = int(marks.area.width() / PIXELS_PER_TICK)
+    for tick in value_ticks(marks.scale.low, marks.scale.high, marks.chart.unit, most):
+        x = round(marks.scale.x(tick.num_bytes)) + 0.5
+        painter.drawLine(QPointF(x, marks.area.top()), QPointF(x, marks.area.bottom()))
+
+
+def _paint_bar(painter: QPainter, marks: StackMarks, row: int, bar: Bar) -> None:
+    outline = marks.look.colour("text")
+    for segment in bar.segments:
+        rect = marks.bar_rect(row, segment.start, segment.end)
+        if rect.right() < marks.area.left() or rect.left() > marks.area.right():
+            continue
+        fill_term(painter, rect, segment.term, outline)
+        _paint_segment_label(painter, marks, rect.intersected(marks.area), segment)
+    if bar.total > marks.chart.usable:
+        over = marks.bar_rect(row, marks.chart.usable, bar.total)
+        colour = marks.look.colour("does_not_fit")
+        hatch(painter, over, marks.look.colour("window"), rising=False, width=3.5)
+        hatch(painter, over, colour, rising=False, width=2.0)
+        painter.setPen(QPen(colour, 2))
+        painter.drawRect(over)
+
+
+def _paint_segment_label(painter: QPainter, marks: StackMarks, rect: QRectF, segment: Segment) -> None:
+    over = marks.scale.x(marks.chart.usable)
+    if rect.right() > over:  # what lies beyond the usable line is hatched: text there could not be read
+        rect = QRectF(rect.left(), rect.top(), max(over - rect.left(), 0.0), rect.height())
+    name, value = segment.term, format_bytes(segment.size, marks.chart.unit).split(" ")[0]
+    metrics = QFontMetricsF(marks.look.caption)
+    room = rect.width() - 2 * LABEL_PADDING
+    text = next((text for text in (f"{name} {value}", name, value) if metrics.horizontalAdvance(text) <= room), "")
+    if not text or metrics.height() > rect.height():
+        return
+    look = TERM_LOOKS[segment.term]
+    if look.hatched:
+        width = metrics.horizontalAdvance(text) + LABEL_PADDING
+        middle = rect.center()
+        painter.fillRect(QRectF(middle.x() - width / 2, middle.y() - 8, width, 16), QColor(look.colour))
+    painter.setFont(marks.look.caption)
+    painter.setPen(QColor(text_on(look.colour)))
+    _text(painter, rect, text, Qt.AlignmentFlag.AlignHCenter)
+
+
+def _paint_total(painter: QPainter, marks: StackMarks, row: int, bar: Bar) -> None:
+    text = format_bytes(bar.total, marks.chart.unit)
+    text = f"{text}  peak" if bar.is_peak else text.split(" ")[0]
+    font = marks.look.bold if bar.is_peak else marks.look.body
+    end = max(bar.total, marks.chart.need_high) if bar.decides else bar.total
+    rect = marks.bar_rect(row, end, end)
+    width = QFontMetricsF(font).horizontalAdvance(text)
+    place = QRectF(rect.left() + 8, rect.top(), width + 4, rect.height())
+    line = marks.scale.x(marks.chart.usable)
+    if place.left() - 4 < line < place.right() + 4:
+        place.moveLeft(line + 6)
+    painter.fillRect(place.adjusted(-2, 2, 2, -2), marks.look.colour("window"))
+    painter.setFont(font)
+    painter.setPen(marks.look.colour("text"))
+    _text(painter, place, text, Qt.AlignmentFlag.AlignLeft)
+
+
+def _paint_need(painter: QPainter, marks: StackMarks, row: int) -> None:
+    band = marks.bar_rect(row, marks.chart.need_low, marks.chart.need_high)
+    middle, half = band.center().y(), 5.0
+    for colour, width in ((marks.look.colour("window"), 5), (marks.look.colour("text"), 2)):
+        painter.setPen(QPen(colour, width))
+        painter.drawLine(QPointF(band.left(), middle), QPointF(band.right(), middle))
+        for x in (band.left(), band.right()):
+            painter.drawLine(QPointF(x, middle - half), QPointF(x, middle + half))
+
+
+def _paint_usable_line(painter: QPainter, marks: StackMarks) -> None:
+    x = round(marks.scale.x(marks.chart.usable)) + 0.5
+    if marks.area.left() <= x <= marks.area.right():
+        pen = QPen(marks.look.colour("text"), 2)
+        pen.setDashPattern([3, 2])
+        painter.setPen(pen)
+        painter.drawLine(QPointF(x, marks.area.top() - 2), QPointF(x, marks.area.bottom()))
+
+
+def _paint_usable_label(painter: QPainter, marks: StackMarks) -> None:
+    x = marks.scale.x(marks.chart.usable)
+    if not marks.area.left() <= x <= marks.area.right():
+        return
+    figure = format_bytes(marks.chart.usable, marks.chart.unit)
+    metrics = QFontMetricsF(marks.look.caption)
+    text = f"{figure} usable · {marks.chart.device}"
+    text = metrics.elidedText(text, Qt.TextElideMode.ElideRight, marks.area.width())
+    width = metrics.horizontalAdvance(text) + 2
+    left = min(max(x - width / 2, marks.area.left()), marks.area.right() - width)
+    painter.setFont(marks.look.caption)
+    painter.setPen(marks.look.colour("text"))
+    height = metrics.height()
+    _text(painter, QRectF(left, marks.area.top() - height - 4, width, height), text, Qt.AlignmentFlag.AlignHCenter)
+
+
+def _paint_spot(painter: QPainter, marks: StackMarks, spot: Spot) -> None:
+    segment = marks.segment(spot)
+    if segment is None:
+        return
+    rect = marks.bar_rect(spot.row, segment.start, segment.end)
+    painter.setPen(QPen(marks.look.colour("window"), 4))
+    painter.drawRect(rect.adjusted(-2, -2, 2, 2))
+    painter.setPen(QPen(marks.look.colour("accent"), 3 if spot == marks.pinned else 2))
+    painter.drawRect(rect.adjusted(-2, -2, 2, 2))
+
+
+def _text(painter: QPainter, rect: QRectF, text: str, horizontal: Qt.AlignmentFlag) -> None:
+    painter.drawText(rect, horizontal | Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextSingleLine, text)
+
+
+def chart_fonts(family: str, body_pixels: int) -> tuple[QFont, QFont, QFont]:
+    """Body, bold and caption of a real family: an SVG names its font, it does not carry it."""
+    fonts = []
+    for pixels, weight in ((body_pixels, 400), (body_pixels, 600), (body_pixels - 2, 400)):
+        font = QFont(family)
+        font.setPixelSize(pixels)
+        font.setWeight(QFont.Weight(weight))
+        fonts.append(font)
+    return fonts[0], fonts[1], fonts[2]

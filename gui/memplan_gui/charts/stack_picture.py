@@ -1,0 +1,73 @@
+"""The stacked chart as a picture that stands alone: title, verdict, marks, axis, legend, recipe."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from PySide6.QtCore import QPointF, QRectF, QSizeF, Qt
+from PySide6.QtGui import QFontMetricsF, QPainter, QPen
+
+from memplan_gui.charts.legend import legend_height, legend_texts, paint_legend, place_entries
+from memplan_gui.charts.look import ChartLook
+from memplan_gui.charts.scale import Scale, axis_end, value_ticks
+from memplan_gui.charts.stack_marks import PIXELS_PER_TICK, StackMarks, paint_stack, row_labels_width
+from memplan_gui.presenters.stack import StackChart
+
+PICTURE_SIZE = QSizeF(960, 480)
+MARGIN = 24.0
+LINE = 20.0
+AXIS_HEIGHT = 28.0
+
+
+@dataclass(frozen=True, slots=True)
+class StackPicture:
+    """A chart with the words that it needs away from the window."""
+
+    chart: StackChart
+    title: str
+    sentence: str
+    recipe: str
+
+
+def paint_picture(painter: QPainter, picture: StackPicture, look: ChartLook, size: QSizeF = PICTURE_SIZE) -> None:
+    """Paint the whole picture into a rectangle of that size at the origin."""
+    painter.fillRect(QRectF(QPointF(0, 0), size), look.colour("window"))
+    width = size.width() - 2 * MARGIN
+    _line(painter, look, picture.title, QRectF(MARGIN, MARGIN - 4, width, LINE), bold=True)
+    _line(painter, look, picture.sentence, QRectF(MARGIN, MARGIN - 4 + LINE, width, LINE))
+    entries = place_entries(legend_texts(picture.chart), look, width)
+    foot = size.height() - MARGIN - LINE
+    legend_top = foot - legend_height(entries) - 4
+    left = MARGIN + row_labels_width(picture.chart, look)
+    top = MARGIN + 2 * LINE + 32
+    area = QRectF(left, top, size.width() - MARGIN - left, legend_top - AXIS_HEIGHT - 8 - top)
+    scale = Scale(0.0, axis_end(picture.chart.longest, picture.chart.usable), area.left(), area.right())
+    paint_stack(painter, StackMarks(picture.chart, area, scale, look), clip=False)
+    paint_axis(painter, picture.chart, area, scale, look)
+    paint_legend(painter, entries, QPointF(MARGIN, legend_top), look)
+    _line(painter, look, picture.recipe, QRectF(MARGIN, foot, width, LINE), caption=True)
+
+
+def paint_axis(painter: QPainter, chart: StackChart, area: QRectF, scale: Scale, look: ChartLook) -> None:
+    """Paint the value axis under the area."""
+    painter.setPen(QPen(look.colour("border"), 1))
+    painter.drawLine(area.bottomLeft(), area.bottomRight())
+    painter.setFont(look.caption)
+    metrics = QFontMetricsF(look.caption)
+    for tick in value_ticks(scale.low, scale.high, chart.unit, int(area.width() / PIXELS_PER_TICK)):
+        x, width = scale.x(tick.num_bytes), metrics.horizontalAdvance(tick.label) + 4
+        painter.setPen(QPen(look.colour("border"), 1))
+        painter.drawLine(QPointF(x, area.bottom()), QPointF(x, area.bottom() + 4))
+        painter.setPen(look.colour("muted"))
+        place = QRectF(x - width / 2, area.bottom() + 6, width, metrics.height())
+        painter.drawText(place, Qt.AlignmentFlag.AlignCenter, tick.label)
+
+
+def _line(
+    painter: QPainter, look: ChartLook, text: str, place: QRectF, *, bold: bool = False, caption: bool = False
+) -> None:
+    font = look.bold if bold else look.caption if caption else look.body
+    painter.setFont(font)
+    painter.setPen(look.colour("muted" if caption else "text"))
+    shown = QFontMetricsF(font).elidedText(text, Qt.TextElideMode.ElideRight, place.width())
+    painter.drawText(place, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, shown)

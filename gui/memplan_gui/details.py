@@ -1,0 +1,147 @@
+"""The views under the levers: the breakdown as a table, and the explanation of one segment."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QModelIndex, Qt, Signal
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QHeaderView,
+    QLabel,
+    QTableView,
+    QTabWidget,
+    QWidget,
+)
+
+from memplan import Estimate
+from memplan_gui.charts.stack_marks import Spot
+from memplan_gui.pieces import column, label, row
+from memplan_gui.presenters.breakdown import TOTAL, breakdown
+from memplan_gui.presenters.explanation import NOTHING_PINNED, explanation
+from memplan_gui.presenters.stack import StackChart
+from memplan_gui.tables import BreakdownModel, LedgerModel, swatch
+from memplan_gui.theme import Theme
+
+ROW_HEIGHT = 26
+COLUMN_WIDTH = 116
+
+
+class BreakdownView(QTableView):
+    """The chart's numbers; Enter or a double click explains one."""
+
+    wanted = Signal(object)
+    """The `Spot` to explain."""
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self.figures = BreakdownModel(theme)
+        self.setModel(self.figures)
+        _prepare(self, "Breakdown: terms by instants")
+        self.setSelectionMode(QAbstractItemView.SelectionMode.ContiguousSelection)
+        self.setCornerButtonEnabled(False)
+        header = self.horizontalHeader()
+        header.setSectionResizeMode(QHeaderView.ResizeMode.Stretch)
+        header.setMinimumSectionSize(64)
+        self.verticalHeader().setVisible(True)
+        self.verticalHeader().setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
+        self.clicked.connect(self._ask)
+        self.activated.connect(self._ask)
+
+    def show_chart(self, chart: StackChart | None) -> None:
+        """Show the chart's numbers."""
+        self.figures.show(breakdown(chart) if chart else None)
+
+    def _ask(self, index: QModelIndex) -> None:
+        table = self.figures.table
+        if table is not None and table.terms[index.row()] != TOTAL and table.cells[index.row()][index.column()]:
+            self.wanted.emit(Spot(index.column(), table.terms[index.row()]))
+
+
+class ExplanationView(QWidget):
+    """Why a segment is as large as it is."""
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self._theme = theme
+        self._swatch, self._title, self._figure = QLabel(), label("", "section"), label("", "muted")
+        self._formula = label(wraps=True, selectable=True)
+        self._source = label("", "caption", wraps=True, selectable=True)
+        self.tensors = LedgerModel(theme)
+        self.ledger = QTableView()
+        self.ledger.setModel(self.tensors)
+        _prepare(self.ledger, "Tensors of this term")
+        self._nothing = label(NOTHING_PINNED, "muted", wraps=True)
+        self._nothing.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self._arrange()
+        self.show_explanation(None, None, None)
+
+    def _arrange(self) -> None:
+        head = row(spacing=8)
+        for widget in (self._swatch, self._title, self._figure):
+            head.addWidget(widget)
+        head.addStretch(1)
+        whole = column(self, spacing=4, margins=(0, 8, 0, 0))
+        whole.addLayout(head)
+        whole.addWidget(self._formula)
+        whole.addWidget(self._source)
+        whole.addWidget(self.ledger, 1)
+        whole.addWidget(self._nothing, 1)
+
+    @property
+    def text(self) -> str:
+        """What is explained, in words."""
+        return "\n".join(part.text() for part in (self._title, self._figure, self._formula, self._source))
+
+    def show_explanation(self, estimate: Estimate | None, chart: StackChart | None, spot: Spot | None) -> None:
+        """Explain a segment; without one, say how to choose one."""
+        found = explanation(estimate, chart, spot.row, spot.term) if estimate and chart and spot else None
+        for widget in (self._swatch, self._title, self._figure, self._formula, self._source):
+            widget.setVisible(found is not None)
+        self.ledger.setVisible(found is not None and bool(found.tensors))
+        self._nothing.setVisible(found is None)
+        if found is None or chart is None:
+            return
+        self._swatch.setPixmap(swatch(found.term, self._theme.colour("text")))
+        self._title.setText(found.title)
+        self._figure.setText(found.figure)
+        self._figure.setToolTip(found.exact)
+        self._formula.setText(found.formula)
+        self._source.setText(f"Source: {found.source}" if found.source else "")
+        self._source.setVisible(bool(found.source))
+        self.tensors.show(found.tensors, chart.unit)
+        self.setAccessibleDescription(self.text)
+
+
+class Details(QTabWidget):
+    """Breakdown and explanation, one at a time."""
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self.setDocumentMode(True)
+        self.breakdown = BreakdownView(theme)
+        self.explanation = ExplanationView(theme)
+        self.addTab(self.breakdown, "Breakdown")
+        self.addTab(self.explanation, "Explanation")
+        self.tabBar().setAccessibleName("Views")
+        self.setMinimumHeight(120)
+
+    def show_view(self, view: QWidget) -> None:
+        """Bring one view to the front, and the keyboard into it."""
+        self.setCurrentWidget(view)
+        view.setFocus(Qt.FocusReason.ShortcutFocusReason)
+
+
+def _prepare(view: QTableView, name: str) -> None:
+    view.setAccessibleName(name)
+    view.setShowGrid(False)
+    view.setWordWrap(False)
+    view.setTabKeyNavigation(False)
+    view.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+    view.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectItems)
+    view.verticalHeader().setVisible(False)
+    view.verticalHeader().setDefaultSectionSize(ROW_HEIGHT)
+    view.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
+    view.horizontalHeader().setHighlightSections(False)
+    view.horizontalHeader().setDefaultSectionSize(COLUMN_WIDTH)
+    view.horizontalHeader().setStretchLastSection(True)
+    view.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+    view.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)

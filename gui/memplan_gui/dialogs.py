@@ -1,0 +1,81 @@
+"""Questions and messages that need an answer. Everything else is said in the window."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QFileDialog, QInputDialog, QLineEdit, QMessageBox, QWidget
+
+from memplan import __version__
+from memplan_gui.icons import pixmap
+from memplan_gui.theme import Theme
+
+PLAN_FILTER = "Plans (*.memplan)"
+OPEN_FILTER = "Plans and model configurations (*.memplan *.json);;All files (*)"
+CONFIG_FILTER = "Model configurations (*.json);;All files (*)"
+PICTURE_FILTER = "PNG picture (*.png);;SVG picture (*.svg);;PDF (*.pdf)"
+
+Wish = Literal["save", "discard", "cancel"]
+
+
+def ask_about_changes(parent: QWidget, name: str) -> Wish:
+    """Ask what becomes of changes that are not saved."""
+    box = QMessageBox(parent)
+    box.setText(f"Save the changes to “{name}”?")
+    box.setInformativeText("Without saving they are lost.")
+    save = box.addButton("Save", QMessageBox.ButtonRole.AcceptRole)
+    discard = box.addButton("Do not save", QMessageBox.ButtonRole.DestructiveRole)
+    cancel = box.addButton("Cancel", QMessageBox.ButtonRole.RejectRole)
+    box.setDefaultButton(save)
+    box.setEscapeButton(cancel)
+    box.exec()
+    clicked = box.clickedButton()
+    return "save" if clicked is save else "discard" if clicked is discard else "cancel"
+
+
+def ask_name(parent: QWidget, name: str) -> str | None:
+    """Ask what to call a scenario; None when the person thinks better of it."""
+    text, taken = QInputDialog.getText(parent, "Rename scenario", "Name", QLineEdit.EchoMode.Normal, name)
+    return text.strip() if taken and text.strip() else None
+
+
+def ask_open(parent: QWidget, title: str, filters: str, folder: str) -> Path | None:
+    """Ask for a file to open."""
+    name, _ = QFileDialog.getOpenFileName(parent, title, folder, filters)
+    return Path(name) if name else None
+
+
+def ask_save(parent: QWidget, title: str, filters: str, suggested: str) -> Path | None:
+    """Ask for a file to write; a name without an ending gets that of the chosen kind."""
+    name, chosen = QFileDialog.getSaveFileName(parent, title, suggested, filters)
+    if not name:
+        return None
+    path = Path(name)
+    if not path.suffix:
+        path = path.with_name(path.name + chosen[chosen.index("*") + 1 : chosen.index(")")].split(" ")[0])
+    return path
+
+
+def show_problem(parent: QWidget | None, title: str, text: str, details: str = "") -> None:
+    """Say what went wrong, where the person must know it before going on."""
+    box = QMessageBox(QMessageBox.Icon.Warning, "memplan", title, QMessageBox.StandardButton.Close, parent)
+    box.setInformativeText(text)
+    box.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+    if details:
+        box.setDetailedText(details)
+    box.exec()
+
+
+def show_about(parent: QWidget, theme: Theme) -> None:
+    """Say what this is."""
+    box = QMessageBox(parent)
+    box.setWindowTitle("About memplan")
+    box.setText(f"memplan {__version__}")
+    box.setIconPixmap(pixmap("memplan", theme.colour("text"), 64, parent.devicePixelRatioF()))
+    box.setInformativeText(
+        "Plans the GPU memory of training a large language model, before anyone pays for the GPUs.\n\n"
+        "It works offline: nothing leaves this computer."
+    )
+    box.exec()

@@ -1,0 +1,198 @@
+"""The one door through which a plan changes: checked, undoable, told to whoever listens."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtCore import QElapsedTimer, QObject, Signal
+from PySide6.QtGui import QUndoStack
+
+from memplan import MemplanError, ModelChoice, Plan, Scenario, facts_at, read_config, replaced, save_plan
+from memplan_gui.edit_command import EditCommand, PlanState, changed_paths
+
+NEW_PLAN_MODEL = "meta-llama/Llama-3.1-8B"
+PAUSE_MS = 1500
+"""Edits of one field that follow each other faster than this are one gesture, hence one step of undo."""
+
+
+def new_plan() -> Plan:
+    """What File > New starts from."""
+    return Plan(title="Untitled", scenarios=(Scenario(model=ModelChoice(catalog=NEW_PLAN_MODEL)),))
+
+
+class PlanDocument(QObject):
+    """The plan that the window shows, its history and its file."""
+
+    changed = Signal(frozenset)
+    """Paths of what is different now: `scenarios[0].training.micro_batch`."""
+    rejected = Signal(str, str)
+    """Path and message of an edit that could not be taken; the plan is as it was."""
+    current_changed = Signal(int)
+    """Another scenario is looked at."""
+    replaced_whole = Signal()
+    """Another plan was opened or begun."""
+    file_changed = Signal()
+    """File name or modified mark are different now."""
+
+    def __init__(self, plan: Plan | None = None, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._state = PlanState(plan or new_plan(), 0)
+        self.path: Path | None = None
+        self.undo_stack = QUndoStack(self)
+        self.undo_stack.cleanChanged.connect(lambda _: self.file_changed.emit())
+        self._gesture = 0
+        self._gesture_path = ""
+        self._since_edit = QElapsedTimer()
+
+    @property
+    def plan(self) -> Plan:
+        """The plan as it stands."""
+        return self._state.plan
+
+    @property
+    def current(self) -> int:
+        """The position of the scenario that is looked at."""
+        return self._state.current
+
+    @property
+    def scenario(self) -> Scenario:
+        """The scenario that is looked at."""
+        return self.plan.scenarios[self.current]
+
+    @property
+    def modified(self) -> bool:
+        """Whether the plan differs from its file."""
+        return not self.undo_stack.isClean()
+
+    @property
+    def name(self) -> str:
+        """What to call the document in the title bar."""
+        return self.plan.title or (self.path.stem if self.path else "Untitled")
+
+    def full_path(self, path: str) -> str:
+        """The path, from the plan's root, of a field of the scenario that is looked at."""
+        return f"scenarios[{self.current}].{path}"
+
+    def edit(self, path: str, value: Any, *, text: str = "") -> bool:
+        """Change one value; says whether the plan could take it.
+
+        Args:
+            path: where, from the plan's root.
+            value: the new value.
+            text: what undo calls the step; the field's title when empty.
+        """
+        return self.edit_together({path: value}, text=text)
+
+    def edit_together(self, values: Mapping[str, Any], *, text: str = "") -> bool:
+        """Change several values as one step, all or none."""
+        plan, path = self.plan, next(iter(values))
+        try:
+            for path, value in values.items():
+                plan = replaced(plan, path, value)
+        except MemplanError as problem:
+            self.rejected.emit(path, problem.message)
+            return False
+        if plan != self.plan:
+            self._push(PlanState(plan, self.current), text or self._title(path), self._gesture_of(path))
+        return True
+
+    def end_gesture(self) -> None:
+        """What follows is a step of its own: the mouse was let go, another field has the keyboard."""
+        self._gesture_path = ""
+
+    def show_scenario(self, position: int) -> None:
+        """Look at another scenario; that is no edit."""
+        position = min(max(position, 0), len(self.plan.scenarios) - 1)
+        if position != self.current:
+            self.end_gesture()
+            self._state = PlanState(self.plan, position)
+            self.current_changed.emit(position)
+
+    def set_scenarios(self, scenarios: tuple[Scenario, ...], current: int, text: str) -> bool:
+        """Add, remove or move scenarios, as one step."""
+        self.end_gesture()
+        try:
+            plan = replaced(self.plan, "scenarios", scenarios)
+        except MemplanError as problem:
+            self.rejected.emit("scenarios", problem.message)
+            return False
+        if plan != self.plan:
+            self._push(PlanState(plan, current), text, self._gesture_of("scenarios"))
+            self.end_gesture()
+        return True
+
+    def begin(self, plan: Plan, path: Path | None = None) -> None:
+        """Show another plan, with no history."""
+        self.end_gesture()
+        self.undo_stack.clear()
+        self._state, self.path = PlanState(plan, 0), path
+        self.replaced_whole.emit()
+        self.file_changed.emit()
+
+    def take_config(self, path: Path) -> None:
+        """Make a model's config.json the model of the scenario that is looked at, as one step.
+
+        Raises:
+            MemplanError: why not.
+        """
+        config = read_config(path)
+        folder = path if path.is_dir() else path.parent
+        given = config.get("_name_or_path")
+        name = given if isinstance(given, str) and given else folder.name or path.stem
+        choice = {"config": config, "name": name[:200]}
+        where = self.full_path("model")
+        plan = replaced(self.plan, where, choice)
+        self.end_gesture()
+        self._push(PlanState(plan, self.current), f"Model from {path.name}", self._gesture_of(where))
+        self.end_gesture()
+
+    def save(self, path: Path | None = None) -> None:
+        """Save the plan, to its own file when none is given.
+
+        Raises:
+            MemplanError: why not; what stood there before still stands.
+        """
+        target = path or self.path
+        if target is None:
+            raise MemplanError("the plan has no file yet.", remedy="Save it as a file first.")
+        save_plan(self.plan, target)
+        self.path = target
+        self.end_gesture()
+        self.undo_stack.setClean()
+        self.file_changed.emit()
+
+    def take(self, state: PlanState) -> None:
+        """Show a state; only the history calls this."""
+        before, self._state = self._state, state
+        paths = changed_paths(before.plan, state.plan)
+        if paths:
+            self._show_where_it_changed(paths)
+        if self.current != before.current or "scenarios" in paths:
+            self.current_changed.emit(self.current)
+        if paths:
+            self.changed.emit(paths)
+
+    def _show_where_it_changed(self, paths: frozenset[str]) -> None:
+        """An undone edit of another scenario brings that scenario back into view."""
+        positions = {int(path[10 : path.index("]")]) for path in paths if path.startswith("scenarios[")}
+        if positions and self.current not in positions:
+            self._state = PlanState(self.plan, min(positions))
+
+    def _push(self, after: PlanState, text: str, gesture: int) -> None:
+        self.undo_stack.push(EditCommand(self, self._state, after, text, gesture))
+        self._since_edit.start()
+
+    def _gesture_of(self, path: str) -> int:
+        fast = self._since_edit.isValid() and self._since_edit.elapsed() < PAUSE_MS
+        if path != self._gesture_path or not fast:
+            self._gesture += 1
+            self._gesture_path = path
+        return self._gesture
+
+    def _title(self, path: str) -> str:
+        try:
+            return facts_at(Plan, path).title
+        except MemplanError:
+            return "Edit"

@@ -1,0 +1,244 @@
+"""Editors by kind. Each has `value()`, `set_value()` and the signal `edited(value)`; none knows the plan."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QFocusEvent, QKeyEvent, QWheelEvent
+from PySide6.QtWidgets import QCheckBox, QComboBox, QLineEdit, QPlainTextEdit, QWidget
+
+from memplan import Unit, parse_count
+from memplan_gui.presenters.words import bytes_text, count_text, fraction_text, parse_bytes, parse_fraction
+
+ROLE_CHOICE = Qt.ItemDataRole.UserRole
+
+
+class ParsedEdit(QLineEdit):
+    """A line whose text stands for a value; while it is typed, each readable text is an edit."""
+
+    edited = Signal(object)
+    unreadable = Signal(str)
+    """What cannot be read, when the person is done typing it."""
+    finished = Signal()
+    """The person is done with the field: what follows is another gesture."""
+
+    def __init__(self, read: Callable[[str], Any], write: Callable[[Any], str], parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._read, self._write = read, write
+        self._value: Any = None
+        self.textEdited.connect(self._typed)
+        self.editingFinished.connect(self._done)
+
+    def value(self) -> Any:
+        """The value that the text stands for."""
+        return self._value
+
+    def set_value(self, value: Any) -> None:
+        """Show a value. Text that stands for it already stays as it was typed while it is being typed."""
+        self._value = value
+        if self.hasFocus() and self.isModified() and self._reads_as(value):
+            return
+        text = self._write(value)
+        if text != self.text():
+            self.setText(text)
+
+    def _reads_as(self, value: Any) -> bool:
+        try:
+            return bool(self._read(self.text()) == value)
+        except ValueError:
+            return False
+
+    def _typed(self, text: str) -> None:
+        try:
+            value = self._read(text)
+        except ValueError:
+            return  # not readable yet; said when the person is done
+        self._edit(value)
+
+    def _edit(self, value: Any) -> None:
+        if value != self._value:
+            self.edited.emit(value)
+
+    def _done(self) -> None:
+        try:
+            self._edit(self._read(self.text()))
+        except ValueError as problem:
+            self.unreadable.emit(str(problem))
+        self.setModified(False)
+        self.setText(self._write(self._value))
+        self.finished.emit()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Escape brings the value back that the plan has."""
+        if event.key() == Qt.Key.Key_Escape and self.isModified():
+            self.setModified(False)
+            self.setText(self._write(self._value))
+            return
+        super().keyPressEvent(event)
+
+
+class IntegerEdit(ParsedEdit):
+    """A whole number of any size: reads 4096, 8k, 8ki, 1.5M; arrows step, by one or by doubling."""
+
+    def __init__(self, *, doubling: bool = False, optional: bool = False, parent: QWidget | None = None) -> None:
+        super().__init__(_optional(_count, optional), _optional_text(count_text), parent)
+        self._doubling = doubling
+        self.setPlaceholderText("not given" if optional else "")
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Up and Down step, Page Up and Page Down double and halve."""
+        value = self._value
+        if value is not None and event.key() in (Qt.Key.Key_Up, Qt.Key.Key_PageUp):
+            self._edit(value * 2 if self._doubling or event.key() == Qt.Key.Key_PageUp else value + 1)
+        elif value is not None and event.key() in (Qt.Key.Key_Down, Qt.Key.Key_PageDown):
+            self._edit(value // 2 if self._doubling or event.key() == Qt.Key.Key_PageDown else value - 1)
+        else:
+            super().keyPressEvent(event)
+
+
+class FractionEdit(ParsedEdit):
+    """A fraction, read and written as per cent."""
+
+    def __init__(self, *, optional: bool = False, parent: QWidget | None = None) -> None:
+        super().__init__(_optional(parse_fraction, optional), _optional_text(fraction_text), parent)
+        self.setPlaceholderText("not given" if optional else "")
+
+
+class BytesEdit(ParsedEdit):
+    """An amount of memory in the unit that the window shows."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        self._unit: Unit = "gib"
+        super().__init__(
+            lambda text: parse_bytes(text, self._unit), lambda value: bytes_text(value, self._unit), parent
+        )
+
+    def set_unit(self, unit: Unit) -> None:
+        """Read and write in another unit."""
+        self._unit = unit
+        if self._value is not None:
+            self.setText(bytes_text(self._value, unit))
+
+
+class TextEdit(ParsedEdit):
+    """A line of text; empty means not given where that is allowed."""
+
+    def __init__(self, *, optional: bool = False, placeholder: str = "", parent: QWidget | None = None) -> None:
+        super().__init__(lambda text: text.strip() or (None if optional else ""), lambda value: value or "", parent)
+        self.setPlaceholderText(placeholder)
+
+
+class NamesEdit(ParsedEdit):
+    """Names with commas between them, or a word that stands for a whole list of them."""
+
+    def __init__(self, words: Sequence[str], parent: QWidget | None = None) -> None:
+        def read(text: str) -> str | tuple[str, ...]:
+            names = tuple(name for name in text.replace(",", " ").split() if name)
+            return names[0] if len(names) == 1 and names[0] in words else names
+
+        super().__init__(read, lambda value: value if isinstance(value, str) else ", ".join(value), parent)
+        self.setPlaceholderText("none")
+
+
+class ChoiceEdit(QComboBox):
+    """One of a few choices. The wheel scrolls the panel, not the choice."""
+
+    edited = Signal(object)
+    finished = Signal()
+
+    def __init__(self, choices: Sequence[tuple[str, str]], parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        for title, choice in choices:
+            self.addItem(title, choice)
+        self.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+        self.setMinimumContentsLength(8)
+        self.activated.connect(self._chosen)
+
+    def value(self) -> Any:
+        """The choice that is shown."""
+        return self.currentData(ROLE_CHOICE)
+
+    def set_value(self, value: Any) -> None:
+        """Show a choice."""
+        position = self.findData(value, ROLE_CHOICE)
+        if position != self.currentIndex():
+            self.setCurrentIndex(position)
+
+    def _chosen(self, position: int) -> None:
+        self.edited.emit(self.itemData(position, ROLE_CHOICE))
+        self.finished.emit()
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        """Leave the wheel to the panel: a choice must not change because someone scrolls past it."""
+        event.ignore()
+
+
+class ToggleEdit(QCheckBox):
+    """Yes or no."""
+
+    edited = Signal(object)
+    finished = Signal()
+
+    def __init__(self, title: str = "", parent: QWidget | None = None) -> None:
+        super().__init__(title, parent)
+        self.clicked.connect(self._clicked)
+
+    def value(self) -> bool:
+        """Whether it is on."""
+        return self.isChecked()
+
+    def set_value(self, value: bool) -> None:
+        """Show yes or no."""
+        if value != self.isChecked():
+            self.setChecked(value)
+
+    def _clicked(self, on: bool) -> None:
+        self.edited.emit(on)
+        self.finished.emit()
+
+
+class NotesEdit(QPlainTextEdit):
+    """Text of several lines; Tab leaves it."""
+
+    edited = Signal(object)
+    finished = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setTabChangesFocus(True)
+        self.textChanged.connect(self._typed)
+        self._shown = ""
+
+    def value(self) -> str:
+        """The text."""
+        return self.toPlainText()
+
+    def set_value(self, value: str) -> None:
+        """Show a text."""
+        self._shown = value
+        if value != self.toPlainText():
+            self.setPlainText(value)
+
+    def _typed(self) -> None:
+        if self.toPlainText() != self._shown:
+            self._shown = self.toPlainText()
+            self.edited.emit(self._shown)
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        """The person is done with it."""
+        super().focusOutEvent(event)
+        self.finished.emit()
+
+
+def _count(text: str) -> int:
+    return parse_count(text.replace("\u2009", "").replace("\u00a0", "").replace(" ", ""))
+
+
+def _optional(read: Callable[[str], Any], optional: bool) -> Callable[[str], Any]:
+    return (lambda text: read(text) if text.strip() else None) if optional else read
+
+
+def _optional_text(write: Callable[[Any], str]) -> Callable[[Any], str]:
+    return lambda value: "" if value is None else write(value)

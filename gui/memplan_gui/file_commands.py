@@ -1,0 +1,146 @@
+"""What the File menu does: plans and configurations opened, saved and exported, with every failure in words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from PySide6.QtCore import QObject, QSizeF, Signal
+from PySide6.QtWidgets import QWidget
+
+from memplan import PLAN_SUFFIX, ConfigError, MemplanError, Plan, PlanError, load_plan, resource
+from memplan_gui import dialogs
+from memplan_gui.chart_panel import ChartPanel
+from memplan_gui.charts.export import export
+from memplan_gui.charts.stack_picture import PICTURE_SIZE
+from memplan_gui.document import PlanDocument, new_plan
+from memplan_gui.presenters.labels import file_stem
+from memplan_gui.settings import Settings
+
+EXAMPLE = ("examples", "llama-3.1-8b.memplan")
+
+
+class FileCommands(QObject):
+    """Commands about files. The open document is untouched when one fails."""
+
+    failed = Signal(str)
+    """What went wrong, for the line in the window."""
+    done = Signal()
+    """A file was read or written: an older failure is no longer news."""
+    recent_changed = Signal()
+
+    def __init__(self, window: QWidget, document: PlanDocument, settings: Settings) -> None:
+        super().__init__(window)
+        self._window, self._document, self._settings = window, document, settings
+
+    def new(self) -> None:
+        """Begin another plan."""
+        if self.may_go_on():
+            self._document.begin(new_plan())
+            self.done.emit()
+
+    def open(self) -> None:
+        """Ask for a file and open it."""
+        path = dialogs.ask_open(self._window, "Open", dialogs.OPEN_FILTER, self._folder())
+        if path is not None:
+            self.open_path(path)
+
+    def open_config(self) -> None:
+        """Ask for a config.json and make it the scenario's model."""
+        path = dialogs.ask_open(self._window, "Open config.json as model", dialogs.CONFIG_FILTER, self._folder())
+        if path is not None:
+            self._try(lambda: self._document.take_config(path))
+
+    def open_example(self) -> None:
+        """Show the example; it has no file, so that saving asks for one."""
+        if self.may_go_on():
+            self._try(lambda: self._document.begin(load_plan(resource(*EXAMPLE))))
+
+    def open_path(self, path: Path) -> bool:
+        """Open a plan, or take a config.json as the scenario's model: the file itself says which it is."""
+        if path.suffix == PLAN_SUFFIX:
+            return self.open_plan(path)
+        return self._try(lambda: self._open_either(path))
+
+    def open_plan(self, path: Path) -> bool:
+        """Open a plan file. It is read first: what cannot be opened asks nothing of the open document."""
+        taken = self._try(lambda: self._begin(load_plan(path), path))
+        if not taken and not path.exists():
+            self._settings.forget_recent(path)
+            self.recent_changed.emit()
+        return taken
+
+    def save(self) -> bool:
+        """Save the plan; where it has no file, ask for one."""
+        if self._document.path is None:
+            return self.save_as()
+        return self._save(self._document.path)
+
+    def save_as(self) -> bool:
+        """Ask for a file and save the plan there."""
+        name = str(Path(self._folder()) / (file_stem(self._document.name) + PLAN_SUFFIX))
+        path = dialogs.ask_save(self._window, "Save as", dialogs.PLAN_FILTER, str(self._document.path or name))
+        return path is not None and self._save(path)
+
+    def export_chart(self, chart: ChartPanel, title: str, sentence: str) -> None:
+        """Ask for a file and paint the chart into it."""
+        paint = chart.painter_of_picture(title, sentence)
+        if paint is None:
+            self.failed.emit("There is no chart to export: the estimate could not be made.")
+            return
+        scenario = self._document.scenario.name
+        name = str(Path(self._folder()) / f"{file_stem(self._document.name, scenario)}.png")
+        path = dialogs.ask_save(self._window, "Export chart", dialogs.PICTURE_FILTER, name)
+        if path is not None:
+            self._try(lambda: export(path, paint, QSizeF(PICTURE_SIZE), title))
+
+    def may_go_on(self) -> bool:
+        """Whether the open document may be left: saved, unchanged, or given up."""
+        if not self._document.modified:
+            return True
+        wish = dialogs.ask_about_changes(self._window, self._document.name)
+        return self.save() if wish == "save" else wish == "discard"
+
+    def _open_either(self, path: Path) -> None:
+        try:
+            self._document.take_config(path)
+        except ConfigError as not_a_config:
+            try:
+                plan = load_plan(path)
+            except PlanError:
+                raise not_a_config from None
+            self._begin(plan, path)
+
+    def _begin(self, plan: Plan, path: Path) -> None:
+        if self.may_go_on():
+            self._document.begin(plan, path)
+            self._remember(path)
+
+    def _save(self, path: Path) -> bool:
+        try:
+            self._document.save(path)
+        except MemplanError as problem:
+            dialogs.show_problem(self._window, "The plan was not saved", str(problem))
+            return False
+        self._remember(path)
+        self.done.emit()
+        return True
+
+    def _try(self, action: Callable[[], None]) -> bool:
+        try:
+            action()
+        except MemplanError as problem:
+            self.failed.emit(str(problem))
+            return False
+        self.done.emit()
+        return True
+
+    def _remember(self, path: Path) -> None:
+        self._settings.add_recent(path)
+        self.recent_changed.emit()
+
+    def _folder(self) -> str:
+        if self._document.path is not None:
+            return str(self._document.path.parent)
+        recent = self._settings.recent
+        return str(recent[0].parent) if recent else str(Path.home())

@@ -1,0 +1,154 @@
+"""Rows, folds and sections of the plan panel, built from what the plan's fields say of themselves."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QGridLayout, QLabel, QSizePolicy, QWidget
+
+from memplan import FieldFacts
+from memplan_gui.fields import BytesEdit, ChoiceEdit, FractionEdit, IntegerEdit, NamesEdit, TextEdit, ToggleEdit
+from memplan_gui.icons import icon
+from memplan_gui.pieces import column, label, shown, tool_button
+from memplan_gui.presenters.words import choice_title
+from memplan_gui.theme import Theme
+
+LABEL_WIDTH = 128
+NUMBER_WIDTH = 92
+ROW_GAP = 4
+
+
+def editor_for(name: str, facts: FieldFacts, *, doubling: bool = False) -> QWidget:
+    """The editor that suits a field: its kind decides."""
+    if facts.kind == "whole number" and facts.unit == "bytes":
+        return BytesEdit()
+    if facts.kind == "whole number":
+        return IntegerEdit(doubling=doubling, optional=facts.optional)
+    if facts.kind == "number":
+        return FractionEdit(optional=facts.optional)
+    if facts.kind == "switch":
+        return ToggleEdit(facts.title)
+    if facts.kind == "choice":
+        return ChoiceEdit([(choice_title(name, choice), choice) for choice in facts.choices])
+    if facts.kind == "names":
+        return NamesEdit(facts.choices)
+    return TextEdit(optional=facts.optional, placeholder="newest" if name == "kernels_version" else "")
+
+
+class FieldRow(QWidget):
+    """Label, editor and unit; under them what is wrong with the last edit, and advice."""
+
+    def __init__(self, facts: FieldFacts, editor: QWidget, *, title: str = "") -> None:
+        super().__init__()
+        self.editor = editor
+        self._rejection = _message("rejection")
+        self._advice = _message("advice")
+        grid = QGridLayout(self)
+        grid.setHorizontalSpacing(8)
+        grid.setVerticalSpacing(2)
+        grid.setContentsMargins(0, 0, 0, ROW_GAP)
+        grid.setColumnMinimumWidth(0, LABEL_WIDTH)
+        grid.setColumnStretch(1, 1)
+        title = title or facts.title
+        editor.setAccessibleName(title)
+        editor.setAccessibleDescription(f"{facts.description} Allowed: {facts.allowed}.")
+        if isinstance(editor, ToggleEdit):
+            grid.addWidget(editor, 0, 0, 1, 3)
+        else:
+            name = label(title)
+            name.setBuddy(editor)
+            name.setToolTip(facts.description)
+            grid.addWidget(name, 0, 0)
+            self._place_editor(grid, facts, editor)
+        if not editor.toolTip():
+            editor.setToolTip(facts.description)
+        grid.addWidget(self._rejection, 1, 0, 1, 3)
+        grid.addWidget(self._advice, 2, 0, 1, 3)
+
+    def _place_editor(self, grid: QGridLayout, facts: FieldFacts, editor: QWidget) -> None:
+        unit = facts.unit if facts.unit != "bytes" else ""
+        if not unit:
+            grid.addWidget(editor, 0, 1, 1, 2)
+            return
+        editor.setFixedWidth(NUMBER_WIDTH)
+        grid.addWidget(editor, 0, 1)
+        grid.addWidget(label(unit, "caption"), 0, 2)
+        grid.setColumnStretch(1, 0)
+        grid.setColumnStretch(2, 1)
+
+    @property
+    def rejection(self) -> str:
+        """What is wrong with the last edit; empty when nothing is."""
+        return self._rejection.text()
+
+    @property
+    def advice(self) -> str:
+        """What the estimate has to say about the field."""
+        return self._advice.text()
+
+    def show_rejection(self, message: str) -> None:
+        """Say why an edit was not taken."""
+        _say(self._rejection, message[:1].upper() + message[1:])
+        self.editor.setProperty("rejected", bool(message))
+        self.editor.style().unpolish(self.editor)
+        self.editor.style().polish(self.editor)
+
+    def show_advice(self, message: str) -> None:
+        """Say what the estimate has to say about the field."""
+        if message != self.advice:
+            _say(self._advice, message)
+
+
+class Fold(QWidget):
+    """A header that opens and closes what is under it, and says how much of it differs from the defaults."""
+
+    toggled = Signal(bool)
+
+    def __init__(self, title: str, theme: Theme, *, opened: bool = False) -> None:
+        super().__init__()
+        self._title, self._theme = title, theme
+        self.header = tool_button("fold", title, text=title, checkable=True)
+        self.header.setChecked(opened)
+        self.header.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+        self.header.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.body = QWidget()
+        self.rows = column(self.body, margins=(0, 4, 0, 4))
+        whole = column(self)
+        whole.addWidget(self.header)
+        whole.addWidget(self.body)
+        self.body.setVisible(opened)
+        self.header.toggled.connect(self._toggle)
+        theme.changed.connect(self._draw)
+        self.summarise(0, 0)
+        self._draw()
+
+    def open(self) -> None:
+        """Show what is under it."""
+        self.header.setChecked(True)
+
+    def summarise(self, num_changed: int, num_advice: int) -> None:
+        """Say what is inside while it is closed."""
+        words = [self._title]
+        words += [f"{num_changed} changed"] if num_changed else []
+        words += ["advice"] if num_advice and not self.header.isChecked() else []
+        self.header.setText(" · ".join(words))
+        self.header.setAccessibleName(f"{', '.join(words)}, {'open' if self.header.isChecked() else 'closed'}")
+
+    def _toggle(self, opened: bool) -> None:
+        self.body.setVisible(opened)
+        self._draw()
+        self.toggled.emit(opened)
+
+    def _draw(self) -> None:
+        name = "chevron-down" if self.header.isChecked() else "chevron-right"
+        self.header.setIcon(icon(name, self._theme.colour("muted")))
+
+
+def _message(role: str) -> QLabel:
+    result = label("", role, wraps=True, selectable=True)
+    result.hide()
+    return result
+
+
+def _say(place: QLabel, message: str) -> None:
+    place.setText(message)
+    shown(place, bool(message))

@@ -1,0 +1,52 @@
+"""The icon set: SVG files tinted by role, painted sharp at any scale."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+
+from PySide6.QtCore import QByteArray, QRectF, Qt
+from PySide6.QtGui import QColor, QIcon, QPainter, QPixmap
+from PySide6.QtSvg import QSvgRenderer
+
+from memplan import resource
+from memplan_gui.colours import text_on
+
+SIZES = (16, 24, 32, 48)
+
+
+def icon_file(name: str) -> Path:
+    """Where the icon's SVG file lies."""
+    return Path(resource("icons", f"{name}.svg"))
+
+
+@lru_cache(maxsize=256)
+def _renderer(name: str, colour: str) -> QSvgRenderer:
+    # Tinting by text keeps the icon a vector: it is painted at the size and scale that the screen has.
+    svg = icon_file(name).read_text(encoding="utf-8")
+    svg = svg.replace("currentColor", colour).replace("#ffffff", text_on(colour))
+    return QSvgRenderer(QByteArray(svg.encode()))
+
+
+def paint_icon(painter: QPainter, name: str, rect: QRectF, colour: QColor) -> None:
+    """Paint the icon into the rectangle in that colour."""
+    _renderer(name, colour.name()).render(painter, rect)
+
+
+def pixmap(name: str, colour: QColor, size: int, scale: float = 1.0) -> QPixmap:
+    """The icon as a picture of `size` by `size` pixels on a screen of that scale."""
+    result = QPixmap(round(size * scale), round(size * scale))
+    result.fill(Qt.GlobalColor.transparent)
+    painter = QPainter(result)
+    _renderer(name, colour.name()).render(painter)
+    painter.end()
+    result.setDevicePixelRatio(scale)
+    return result
+
+
+def icon(name: str, colour: QColor) -> QIcon:
+    """The icon for buttons, menus and tabs."""
+    result = QIcon()
+    for size in SIZES:
+        result.addPixmap(pixmap(name, colour, size))
+    return result

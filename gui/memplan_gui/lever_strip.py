@@ -1,0 +1,172 @@
+"""The levers under the chart: cards that toggle, each with what it saves now and its price."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QPoint, QRect, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QEnterEvent, QFont, QFontMetrics, QPainter, QPaintEvent, QPen, QResizeEvent
+from PySide6.QtWidgets import QAbstractButton, QGridLayout, QSizePolicy, QWidget
+
+from memplan_gui.icons import paint_icon
+from memplan_gui.presenters.levers import LeverCard
+from memplan_gui.stylesheet import RADIUS
+from memplan_gui.theme import Theme
+
+CARD_HEIGHT = 46
+LEAST_CARD_WIDTH = 196
+GAP = 8
+PADDING = 10
+ICON = 14
+
+
+class LeverButton(QAbstractButton):
+    """One lever: title and saving, price under them. Space toggles it."""
+
+    def __init__(self, theme: Theme, number: int) -> None:
+        super().__init__()
+        self._theme = theme
+        self._card: LeverCard | None = None
+        self.number = number
+        self.setCheckable(True)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setAttribute(Qt.WidgetAttribute.WA_Hover)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+
+    @property
+    def card(self) -> LeverCard | None:
+        """What it shows."""
+        return self._card
+
+    def show_card(self, card: LeverCard) -> None:
+        """Show a lever as it is now."""
+        if card == self._card:
+            self.setChecked(card.is_on)
+            return
+        self._card = card
+        self.setChecked(card.is_on)
+        self.setText(card.title)
+        self.setAccessibleName(card.title)
+        self.setAccessibleDescription(card.spoken)
+        shortcut = f"\nCtrl+{self.number} toggles it." if card.applies and self.number <= 9 else ""
+        self.setToolTip(card.tip + shortcut)
+        self.update()
+
+    def nextCheckState(self) -> None:  # noqa: N802  # Qt's name
+        """The plan decides whether it is on; the card only asks."""
+
+    def sizeHint(self) -> QSize:
+        """Two lines of text."""
+        return QSize(LEAST_CARD_WIDTH, CARD_HEIGHT)
+
+    def enterEvent(self, event: QEnterEvent) -> None:
+        """Show that it can be pressed."""
+        super().enterEvent(event)
+        self.update()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Paint frame, title, saving and price."""
+        if self._card is None:
+            return
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        self._paint_frame(painter, self._card)
+        self._paint_words(painter, self._card)
+
+    def _paint_frame(self, painter: QPainter, card: LeverCard) -> None:
+        theme = self._theme
+        fill = "accent_soft" if card.is_on else "hover" if self.underMouse() and card.applies else "field"
+        edge = "accent" if card.is_on or self.hasFocus() else "border" if card.applies else "hairline"
+        width = 2.0 if self.hasFocus() else 1.0
+        painter.setPen(QPen(theme.colour(edge), width))
+        painter.setBrush(theme.colour(fill) if card.applies else Qt.BrushStyle.NoBrush)
+        inset = width / 2
+        painter.drawRoundedRect(QRectF(self.rect()).adjusted(inset, inset, -inset, -inset), RADIUS, RADIUS)
+
+    def _paint_words(self, painter: QPainter, card: LeverCard) -> None:
+        theme = self._theme
+        body, caption = theme.font("body"), theme.font("caption")
+        top = QRect(PADDING, 5, self.width() - 2 * PADDING, 20)
+        below = QRect(PADDING, 25, self.width() - 2 * PADDING, 16)
+        left, right = top.left(), top.right() + 1
+        if card.is_on:
+            paint_icon(painter, "check", QRectF(left, top.top() + 3, ICON, ICON), theme.colour("accent"))
+            left += ICON + 6
+        if card.then_icon:
+            right -= ICON
+            paint_icon(painter, card.then_icon, QRectF(right, top.top() + 3, ICON, ICON), theme.colour(str(card.then)))
+            right -= 6
+        painter.setFont(body)
+        painter.setPen(theme.colour("text" if card.applies else "faint"))
+        saving_width = QFontMetrics(body).horizontalAdvance(card.saving)
+        title = QRect(QPoint(left, top.top()), QPoint(right - saving_width - 8, top.bottom()))
+        _draw(painter, body, title, card.title, Qt.AlignmentFlag.AlignLeft)
+        _draw(painter, body, QRect(right - saving_width, top.top(), saving_width + 1, top.height()), card.saving)
+        painter.setPen(theme.colour("muted" if card.applies else "faint"))
+        _draw(painter, caption, below, card.caption, Qt.AlignmentFlag.AlignLeft)
+
+
+class LeverStrip(QWidget):
+    """All levers, in as many columns as there is room for."""
+
+    toggled = Signal(str)
+    """The lever that the person pressed, by its id."""
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self._theme = theme
+        self.buttons: list[LeverButton] = []
+        self._columns = 0
+        self._grid = QGridLayout(self)
+        self._grid.setSpacing(GAP)
+        self._grid.setContentsMargins(0, 0, 0, 0)
+        self.setAccessibleName("Levers")
+        theme.changed.connect(self.update)
+
+    def show_cards(self, cards: tuple[LeverCard, ...]) -> None:
+        """Show the levers as they are now."""
+        while len(self.buttons) < len(cards):
+            button = LeverButton(self._theme, len(self.buttons) + 1)
+            button.clicked.connect(lambda _=False, button=button: self._pressed(button))
+            self.buttons.append(button)
+            self._columns = 0
+        for button, card in zip(self.buttons, cards, strict=False):
+            button.show_card(card)
+        for position, button in enumerate(self.buttons):
+            button.setVisible(position < len(cards))
+        self._place()
+
+    def press(self, number: int) -> None:
+        """Press the lever of that number, counted from 1."""
+        if number <= len(self.buttons):
+            self.buttons[number - 1].click()
+
+    def _pressed(self, button: LeverButton) -> None:
+        if button.card is not None and button.card.applies:
+            self.toggled.emit(button.card.id)
+
+    def _place(self) -> None:
+        columns = max(1, (self.width() + GAP) // (LEAST_CARD_WIDTH + GAP))
+        if columns == self._columns or not self.buttons:
+            return
+        for column in range(self._grid.columnCount()):
+            self._grid.setColumnStretch(column, 0)
+        self._columns = columns
+        for position, button in enumerate(self.buttons):
+            self._grid.addWidget(button, position // columns, position % columns)
+        for column in range(columns):
+            self._grid.setColumnStretch(column, 1)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Place the cards anew when more or fewer fit side by side."""
+        self._place()
+
+
+def _draw(
+    painter: QPainter,
+    font: QFont,
+    place: QRect,
+    text: str,
+    side: Qt.AlignmentFlag = Qt.AlignmentFlag.AlignRight,
+) -> None:
+    painter.setFont(font)
+    shown = painter.fontMetrics().elidedText(text, Qt.TextElideMode.ElideRight, place.width() + 1)
+    painter.drawText(place, side | Qt.AlignmentFlag.AlignVCenter, shown)

@@ -1,0 +1,66 @@
+"""Layouts, labels and small buttons in one line each, so that code says what stands where and not how Qt is called."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QSizePolicy, QToolButton, QVBoxLayout, QWidget
+
+Margins = tuple[int, int, int, int]
+NONE: Margins = (0, 0, 0, 0)
+SMALL_ICON = QSize(12, 12)
+
+
+def row(owner: QWidget | None = None, *, spacing: int = 0, margins: Margins = NONE) -> QHBoxLayout:
+    """A layout from left to right; of the owner, where one is given. Margins: left, top, right, bottom."""
+    layout = QHBoxLayout(owner) if owner is not None else QHBoxLayout()
+    layout.setSpacing(spacing)
+    layout.setContentsMargins(*margins)
+    return layout
+
+
+def column(owner: QWidget | None = None, *, spacing: int = 0, margins: Margins = NONE) -> QVBoxLayout:
+    """A layout from top to bottom; of the owner, where one is given. Margins: left, top, right, bottom."""
+    layout = QVBoxLayout(owner) if owner is not None else QVBoxLayout()
+    layout.setSpacing(spacing)
+    layout.setContentsMargins(*margins)
+    return layout
+
+
+def label(text: str = "", role: str = "", *, wraps: bool = False, selectable: bool = False) -> QLabel:
+    """A label; `role` names its text size and colour in the style sheet."""
+    result = QLabel(text)
+    result.setTextFormat(Qt.TextFormat.PlainText)  # names and messages are shown, never interpreted
+    result.setProperty("role", role)
+    result.setWordWrap(wraps)
+    if wraps:
+        result.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+    if selectable:
+        result.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+    return result
+
+
+def tool_button(role: str, name: str, *, text: str = "", tip: str = "", checkable: bool = False) -> QToolButton:
+    """A button that the keyboard reaches; `name` is what a screen reader says."""
+    result = QToolButton()
+    result.setProperty("role", role)
+    result.setAccessibleName(name)
+    result.setText(text)
+    result.setToolTip(tip)
+    result.setCheckable(checkable)
+    result.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+    result.setIconSize(SMALL_ICON)
+    return result
+
+
+def hairline() -> QFrame:
+    """A thin line that separates."""
+    line = QFrame()
+    line.setObjectName("hairline")
+    line.setFixedHeight(1)
+    return line
+
+
+def shown(widget: QWidget, visible: bool) -> None:
+    """Show or hide a widget, where it is not so already: each change lays the window out anew."""
+    if widget.isHidden() == visible:
+        widget.setVisible(visible)

@@ -1,0 +1,201 @@
+"""Which fields the plan panel shows, in which order, and when each applies. What a field is, the field itself says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from memplan import Scenario
+
+Applies = Callable[[Scenario], bool]
+
+WITH_FOREACH = ("adamw", "sgd", "sgd_momentum", "adafactor", "adagrad", "rmsprop")
+"""Optimizers of PyTorch's own, that come in several implementations."""
+
+
+def always(_: Scenario) -> bool:
+    """Every scenario has it."""
+    return True
+
+
+def trains(scenario: Scenario) -> bool:
+    """Something is trained."""
+    return scenario.training.method != "inference"
+
+
+def has_adapters(scenario: Scenario) -> bool:
+    """LoRA, on whatever base."""
+    return scenario.training.method in ("lora", "qlora")
+
+
+def is_size_alone(scenario: Scenario) -> bool:
+    """The model is a number of parameters."""
+    return scenario.model.kind == "size"
+
+
+def has_many_devices(scenario: Scenario) -> bool:
+    """The run is split."""
+    return scenario.hardware.devices > 1
+
+
+def is_fsdp(scenario: Scenario) -> bool:
+    """Sharded by FSDP."""
+    return has_many_devices(scenario) and scenario.hardware.sharding.strategy in ("fsdp1", "fsdp2")
+
+
+@dataclass(frozen=True, slots=True)
+class FieldSpec:
+    """One field: its path inside the scenario, and when it is shown."""
+
+    path: str
+    applies: Applies = always
+    doubling: bool = False
+    """Whether arrows double and halve it."""
+
+
+@dataclass(frozen=True, slots=True)
+class FoldSpec:
+    """Fields that few people change, folded away under one name."""
+
+    title: str
+    fields: tuple[FieldSpec, ...]
+    applies: Applies = always
+    opened: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SectionSpec:
+    """One part of the panel: what most people change first on top and open, the rest in folds."""
+
+    title: str
+    fields: tuple[FieldSpec, ...]
+    folds: tuple[FoldSpec, ...] = field(default=())
+
+
+MODEL = SectionSpec(
+    "Model",
+    (
+        FieldSpec("model.catalog", lambda scenario: scenario.model.kind == "catalog"),
+        FieldSpec("model.name", lambda scenario: scenario.model.kind != "catalog"),
+        FieldSpec("model.parameters", is_size_alone),
+        FieldSpec("model.layers", is_size_alone),
+        FieldSpec("model.hidden_size", is_size_alone),
+        FieldSpec("model.vocab_size", is_size_alone),
+    ),
+)
+
+TRAINING = SectionSpec(
+    "Training",
+    (
+        FieldSpec("training.method"),
+        FieldSpec("training.lora.rank", has_adapters, doubling=True),
+        FieldSpec("training.freeze.trainable_layers", lambda scenario: scenario.training.method == "freeze"),
+        FieldSpec("training.optimizer", trains),
+        FieldSpec("training.micro_batch"),
+        FieldSpec("training.sequence_length", doubling=True),
+        FieldSpec("training.gradient_accumulation", trains),
+        FieldSpec("training.checkpointing", trains),
+    ),
+    (
+        FoldSpec(
+            "Precision",
+            (
+                FieldSpec("training.weights_dtype"),
+                FieldSpec("training.autocast"),
+                FieldSpec("training.gradients_dtype", trains),
+                FieldSpec("training.optimizer_state_dtype", trains),
+                FieldSpec(
+                    "training.master_weights",
+                    lambda scenario: trains(scenario) and scenario.training.weights_dtype != "fp32",
+                ),
+            ),
+        ),
+        FoldSpec(
+            "Adapters",
+            (
+                FieldSpec("training.lora.targets"),
+                FieldSpec("training.lora.adapter_dtype"),
+                FieldSpec("training.lora.dropout"),
+                FieldSpec("training.lora.modules_to_save"),
+                FieldSpec("training.trainable_fraction", is_size_alone),
+            ),
+            has_adapters,
+        ),
+        FoldSpec(
+            "Quantised base",
+            (
+                FieldSpec("training.quantization.format"),
+                FieldSpec("training.quantization.double_quant"),
+                FieldSpec("training.quantization.fp32_unquantized"),
+            ),
+            lambda scenario: scenario.training.method == "qlora",
+        ),
+        FoldSpec(
+            "What is frozen",
+            (FieldSpec("training.freeze.embeddings"), FieldSpec("training.freeze.head")),
+            lambda scenario: scenario.training.method == "freeze",
+        ),
+        FoldSpec(
+            "Implementation",
+            (
+                FieldSpec("training.attention"),
+                FieldSpec("training.loss", trains),
+                FieldSpec(
+                    "training.optimizer_impl",
+                    lambda scenario: trains(scenario) and scenario.training.optimizer in WITH_FOREACH,
+                ),
+                FieldSpec("training.optimizer_in_backward", trains),
+                FieldSpec("training.kernels"),
+                FieldSpec("training.kernels_version"),
+                FieldSpec("training.trainer", trains),
+            ),
+        ),
+    ),
+)
+
+HARDWARE = SectionSpec(
+    "Hardware",
+    (
+        FieldSpec("hardware.device"),
+        FieldSpec("hardware.devices", doubling=True),
+        FieldSpec("hardware.sharding.strategy", has_many_devices),
+        FieldSpec("hardware.sharding.mixed_precision", is_fsdp),
+        FieldSpec("hardware.sharding.reshard_after_forward", is_fsdp),
+    ),
+    (
+        FoldSpec(
+            "Parallelism",
+            (
+                FieldSpec("hardware.devices_per_node"),
+                FieldSpec("hardware.tensor_parallel", doubling=True),
+                FieldSpec(
+                    "hardware.sequence_parallel",
+                    lambda scenario: has_many_devices(scenario) and scenario.hardware.tensor_parallel > 1,
+                ),
+                FieldSpec("hardware.pipeline_parallel", doubling=True),
+                FieldSpec("hardware.context_parallel", doubling=True),
+                FieldSpec("hardware.expert_parallel", doubling=True),
+            ),
+            has_many_devices,
+        ),
+        FoldSpec(
+            "Offload and headroom",
+            (
+                FieldSpec("hardware.offload.optimizer", trains),
+                FieldSpec("hardware.offload.parameters"),
+                FieldSpec("hardware.offload.activations", trains),
+                FieldSpec("hardware.used_by_others_bytes"),
+                FieldSpec("hardware.headroom"),
+            ),
+        ),
+    ),
+)
+
+SECTIONS = (MODEL, TRAINING, HARDWARE)
+
+
+def shown_paths() -> tuple[str, ...]:
+    """Every field that the panel can show."""
+    specs = [spec for section in SECTIONS for spec in section.fields]
+    specs += [spec for section in SECTIONS for fold in section.folds for spec in fold.fields]
+    return tuple(spec.path for spec in specs)

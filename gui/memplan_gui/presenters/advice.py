@@ -1,0 +1,58 @@
+"""The estimate's words about the model, and about fields: each under the field that it speaks of."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from memplan import Estimate, format_count
+
+ROWS_FOR_SECTION: dict[str, tuple[str, ...]] = {
+    "model": ("model.catalog", "model.name"),
+    "training": ("training.method",),
+    "training.lora": ("training.lora.rank",),
+    "training.quantization": ("training.quantization.format",),
+    "training.freeze": ("training.freeze.trainable_layers",),
+    "hardware": ("hardware.device",),
+    "hardware.sharding": ("hardware.sharding.strategy", "hardware.devices"),
+    "hardware.offload": ("hardware.offload.optimizer",),
+}
+"""Where advice goes that speaks of a whole section, or of a field that is not shown."""
+
+
+def row_for(path: str, shown: Collection[str]) -> str:
+    """The row for advice about a path: its own, or one of the nearest section around it; empty when none is shown."""
+    while path:
+        for row in (path, *ROWS_FOR_SECTION.get(path, ())):
+            if row in shown:
+                return row
+        path = path.rpartition(".")[0]
+    return ""
+
+
+def advice_by_path(estimate: Estimate, shown: Collection[str]) -> dict[str, str]:
+    """The advice for each shown row, one sentence under another; under "" what no row can take."""
+    advice: dict[str, list[str]] = {}
+    for word in estimate.warnings:
+        sentences = advice.setdefault(row_for(word.path, shown), [])
+        if word.message not in sentences:
+            sentences.append(word.message)
+    return {row: "\n".join(sentences) for row, sentences in advice.items()}
+
+
+def model_caption(estimate: Estimate) -> str:
+    """How large the model is, and how much of it trains."""
+    parameters = estimate.parameters
+    words = [f"{format_count(parameters.total)} parameters"]
+    if parameters.active != parameters.total:
+        words.append(f"{format_count(parameters.active)} active")
+    if parameters.trainable == parameters.total:
+        words.append("all trained")
+    elif parameters.trainable:
+        words.append(f"{format_count(parameters.trainable)} trained ({_share(parameters.trainable, parameters.total)})")
+    else:
+        words.append("none trained")
+    return " · ".join(words)
+
+
+def _share(part: int, whole: int) -> str:
+    return f"{part / whole:.2%}" if part * 10 < whole else f"{part / whole:.0%}"

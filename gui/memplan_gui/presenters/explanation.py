@@ -1,0 +1,66 @@
+"""Why a segment is as large as it is: its formula in numbers, its source, its tensors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from memplan import Estimate, LedgerRow, Term, Unit, format_bytes
+from memplan_gui.charts.scale import grouped
+from memplan_gui.presenters.stack import Bar, StackChart
+from memplan_gui.presenters.words import both_units
+
+NOTHING_PINNED = "Click a segment of the chart, or a figure of the breakdown, to see how it comes about."
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """What the panel says about one term."""
+
+    term: str
+    title: str
+    figure: str
+    exact: str
+    formula: str
+    source: str
+    tensors: tuple[LedgerRow, ...]
+
+
+def term_of(estimate: Estimate, name: str) -> Term | None:
+    """The estimate's term of that name."""
+    return next((term for term in estimate.terms if term.name == name), None)
+
+
+def explanation(estimate: Estimate, chart: StackChart, row: int, name: str) -> Explanation | None:
+    """The explanation of one segment; None when the estimate no longer has it."""
+    term = term_of(estimate, name)
+    if term is None or row >= len(chart.bars):
+        return None
+    bar = chart.bars[row]
+    size = next((segment.size for segment in bar.segments if segment.term == name), 0)
+    return Explanation(
+        term=name,
+        title=name[:1].upper() + name[1:],
+        figure=figure_words(size, bar, chart.unit),
+        exact=both_units(size),
+        formula=term.formula,
+        source=term.source,
+        tensors=tuple(sorted(term.tensors, key=lambda tensor: -tensor.total_bytes)),
+    )
+
+
+def figure_words(size: int, bar: Bar, unit: Unit) -> str:
+    """A segment's size, and its share of the bar that it is part of."""
+    where = f"{bar.title.lower()} ({bar.where})" if bar.where else bar.title.lower()
+    return f"{format_bytes(size, unit)} at {where}, {size / max(bar.total, 1):.0%} of {format_bytes(bar.total, unit)}"
+
+
+def hover_words(estimate: Estimate, chart: StackChart, row: int, name: str) -> tuple[str, str, str]:
+    """Title, figure and formula of the segment under the mouse."""
+    found = explanation(estimate, chart, row, name)
+    return (found.title, found.figure, found.formula) if found else (name, "", "")
+
+
+def tensor_cells(tensor: LedgerRow, unit: Unit) -> tuple[str, ...]:
+    """One line of the ledger: name, shape, dtype, how many, bytes of all of them, note."""
+    count = grouped(tensor.count)
+    return (tensor.name, tensor.shape, tensor.dtype, count, format_bytes(tensor.total_bytes, unit), tensor.note)

@@ -1,0 +1,77 @@
+"""Levers as cards: what each saves now, what it costs, and whether the run fits then."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from memplan import LeverOffer, Unit, Verdict, saving_words
+from memplan_gui.presenters.verdict import ICONS
+
+
+@dataclass(frozen=True, slots=True)
+class LeverCard:
+    """What one card shows."""
+
+    id: str
+    title: str
+    saving: str
+    """Of the peak now, with its sign; empty where the lever does not apply."""
+    caption: str
+    """The price in a few words, or why it does not apply."""
+    is_on: bool
+    applies: bool
+    then: Verdict | None
+    """The verdict after it, where that differs from the verdict now."""
+    tip: str
+
+    @property
+    def then_icon(self) -> str:
+        """The icon of the verdict after it."""
+        return ICONS[self.then] if self.then else ""
+
+    @property
+    def spoken(self) -> str:
+        """The card for a screen reader."""
+        state = "on" if self.is_on else "off" if self.applies else "not applicable"
+        return f"{self.title}, {state}. {self.tip}"
+
+
+def lever_cards(offers: tuple[LeverOffer, ...], now: Verdict, unit: Unit) -> tuple[LeverCard, ...]:
+    """The cards, in the order of the levers: least costly first."""
+    return tuple(lever_card(offer, now, unit) for offer in offers)
+
+
+def lever_card(offer: LeverOffer, now: Verdict, unit: Unit) -> LeverCard:
+    """One lever's card."""
+    applies = offer.state != "not_applicable"
+    price = offer.lever.price
+    return LeverCard(
+        id=offer.lever.id,
+        title=offer.lever.title,
+        saving=saving_words(offer.saving_bytes, unit) if applies else "",
+        caption=first_clause(price) if applies else reason_words(offer.sentence),
+        is_on=offer.state == "on",
+        applies=applies,
+        then=offer.verdict if offer.state == "off" and offer.verdict != now else None,
+        tip=f"{offer.sentence} {price}",
+    )
+
+
+def first_clause(price: str) -> str:
+    """The beginning of a price, up to where it begins to explain.
+
+    >>> first_clause("Costs nothing: the same update in one kernel.")
+    'Costs nothing'
+    """
+    return re.split(r"[:;]|, (?=not )|\.$", price, maxsplit=1)[0]
+
+
+def reason_words(sentence: str) -> str:
+    """Why a lever does not apply, without saying so twice.
+
+    >>> reason_words("Does not apply: the micro-batch is 1 already.")
+    'The micro-batch is 1 already'
+    """
+    reason = sentence.removeprefix("Does not apply: ").rstrip(".")
+    return reason[:1].upper() + reason[1:]

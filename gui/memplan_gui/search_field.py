@@ -1,0 +1,194 @@
+"""A line that searches a catalog: hits pop up while one types; Enter or a click takes one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from PySide6.QtCore import QAbstractListModel, QModelIndex, QPersistentModelIndex, QRect, QSize, Qt, Signal
+from PySide6.QtGui import QFocusEvent, QKeyEvent, QMouseEvent, QPainter, QPalette
+from PySide6.QtWidgets import (
+    QCompleter,
+    QLineEdit,
+    QListView,
+    QStyle,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QWidget,
+)
+
+from memplan_gui.catalog_hits import Hit
+
+MOST_HITS = 200
+POPUP_WIDTH = 460
+NOTE_ROLE = Qt.ItemDataRole.UserRole + 1
+Index = QModelIndex | QPersistentModelIndex
+
+
+class HitModel(QAbstractListModel):
+    """The hits for the list that pops up."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.hits: Sequence[Hit] = ()
+
+    def show(self, hits: Sequence[Hit]) -> None:
+        """Exchange the hits."""
+        self.beginResetModel()
+        self.hits = hits
+        self.endResetModel()
+
+    def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008  # Qt's own default
+        """How many hits there are."""
+        return 0 if parent.isValid() else len(self.hits)
+
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        """Text, note, and both for a screen reader."""
+        hit = self.hits[index.row()]
+        if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.EditRole):
+            return hit.text
+        if role == NOTE_ROLE:
+            return hit.note
+        if role == Qt.ItemDataRole.AccessibleTextRole:
+            return f"{hit.text}, {hit.note}"
+        return None
+
+
+class HitDelegate(QStyledItemDelegate):
+    """Paints the text at the left and the note at the right."""
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
+        """Paint one hit."""
+        palette: QPalette = option.palette
+        rect: QRect = option.rect
+        selected = bool(option.state & QStyle.StateFlag.State_Selected)
+        if selected:
+            painter.fillRect(rect, palette.color(QPalette.ColorRole.Highlight))
+        painter.save()
+        inner = rect.adjusted(8, 0, -8, 0)
+        note = index.data(NOTE_ROLE)
+        note_width = painter.fontMetrics().horizontalAdvance(note) + 12
+        colour = QPalette.ColorRole.HighlightedText if selected else QPalette.ColorRole.Text
+        painter.setPen(palette.color(colour))
+        text = painter.fontMetrics().elidedText(
+            index.data(), Qt.TextElideMode.ElideMiddle, inner.width() - (note_width if note else 0)
+        )
+        painter.drawText(inner, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, text)
+        if not selected:
+            painter.setPen(palette.color(QPalette.ColorRole.PlaceholderText))
+        painter.drawText(inner, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignRight, note)
+        painter.restore()
+
+    def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
+        """Rows of an even height."""
+        return QSize(super().sizeHint(option, index).width(), 26)
+
+
+class SearchEdit(QLineEdit):
+    """Shows the entry that the plan names; typing searches."""
+
+    edited = Signal(object)
+    finished = Signal()
+    unreadable = Signal(str)
+
+    def __init__(
+        self,
+        search: Callable[[str], Sequence[Hit]],
+        title_of: Callable[[str], str],
+        nothing: str,
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._search, self._title_of, self._nothing = search, title_of, nothing
+        self._value = ""
+        self._hits = HitModel()
+        self._completer = QCompleter(self._hits, self)
+        self._completer.setCompletionMode(QCompleter.CompletionMode.UnfilteredPopupCompletion)
+        self._completer.setMaxVisibleItems(12)
+        self._list = QListView()
+        self._list.setObjectName("hits")
+        self._list.setUniformItemSizes(True)
+        self._list.setMinimumWidth(POPUP_WIDTH)
+        self._list.setAccessibleName("Matches")
+        self._completer.setPopup(self._list)
+        self._list.setItemDelegate(HitDelegate(self._list))
+        self._completer.setWidget(self)
+        self._completer.activated[QModelIndex].connect(self._picked)  # type: ignore[index]  # one of two overloads
+        self.textEdited.connect(self._typed)
+
+    def value(self) -> str:
+        """The entry's name in the plan."""
+        return self._value
+
+    def set_value(self, value: str | None) -> None:
+        """Show an entry."""
+        self._value = value or ""
+        self._show_title()
+
+    def hits(self) -> Sequence[Hit]:
+        """The hits for what is typed."""
+        return self._hits.hits
+
+    def _show_title(self) -> None:
+        self.setText(self._title_of(self._value) if self._value else "")
+        self.setCursorPosition(0)
+        self.setToolTip(self.text())
+
+    def _typed(self, text: str) -> None:
+        self._pop_up(text)
+
+    def _pop_up(self, query: str) -> None:
+        self._hits.show(self._search(query)[:MOST_HITS])
+        if self._hits.hits:
+            self._completer.complete()
+            self._list.setCurrentIndex(self._hits.index(0))
+        else:
+            self._list.hide()
+
+    def _picked(self, index: QModelIndex) -> None:
+        # The completer hands out an index of its own proxy; rows are the same, for it filters nothing.
+        self._take(self._hits.hits[index.row()].value)
+
+    def _take(self, value: str) -> None:
+        self._list.hide()
+        self.setModified(False)
+        if value != self._value:
+            self.edited.emit(value)
+        self._show_title()
+        self.finished.emit()
+
+    def _give_up(self) -> None:
+        if self.isModified():
+            self.setModified(False)
+            self._show_title()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Enter takes the best hit, Down opens the list, Escape brings the entry back."""
+        key = event.key()
+        if key in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and self.isModified():
+            hits = self._search(self.text())
+            if hits:
+                self._take(hits[0].value)
+            else:
+                self.unreadable.emit(self._nothing.format(self.text().strip()))
+            return
+        if key == Qt.Key.Key_Down:
+            self._pop_up(self.text() if self.isModified() else "")
+            return
+        if key == Qt.Key.Key_Escape and self.isModified():
+            self._give_up()
+            return
+        super().keyPressEvent(event)
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        """A click selects all, so that typing begins a search, and shows what there is."""
+        super().mousePressEvent(event)
+        if not self.isModified():
+            self.selectAll()
+            self._pop_up("")
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        """Text that nothing was picked for gives way to the entry that the plan has."""
+        super().focusOutEvent(event)
+        if event.reason() != Qt.FocusReason.PopupFocusReason:
+            self._give_up()

@@ -1,0 +1,132 @@
+"""The one style sheet: what a palette cannot say (flat editors, one corner radius, hairlines). Plain Python, no Qt."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from string import Template
+
+from memplan_gui.colours import Roles
+
+RADIUS = 4
+"""Corner radius of everything that has corners."""
+
+TEMPLATE = """
+QWidget#plan_panel, QWidget#plan_fields, QWidget#shell_panel { background: $panel; }
+QWidget#plan_panel { border-right: 1px solid $hairline; }
+QScrollArea { border: none; background: transparent; }
+QMainWindow, QDialog, QWidget#answer { background: $window; }
+QMainWindow::separator, QSplitter::handle { background: $hairline; }
+QSplitter::handle:hover, QSplitter::handle:focus { background: $accent; }
+
+QMenuBar { background: $window; border-bottom: 1px solid $hairline; padding: 2px 4px; }
+QMenuBar::item { padding: 4px 8px; border-radius: ${radius}px; background: transparent; }
+QMenuBar::item:selected { background: $hover; }
+QMenu { background: $field; border: 1px solid $hairline; padding: 4px; }
+QMenu::item { padding: 5px 24px 5px 24px; border-radius: ${radius}px; }
+QMenu::item:selected { background: $accent_soft; color: $text; }
+QMenu::item:disabled { color: $faint; }
+QMenu::separator { height: 1px; background: $hairline; margin: 4px 8px; }
+QToolTip { background: $field; color: $text; border: 1px solid $border; padding: 6px; }
+
+QLabel[role="heading"] { font-size: ${heading}px; font-weight: 600; }
+QLabel[role="section"] { font-weight: 600; }
+QLabel[role="caption"] { font-size: ${caption}px; color: $muted; }
+QLabel[role="advice"] { font-size: ${caption}px; color: $tight; }
+QLabel[role="rejection"] { font-size: ${caption}px; color: $does_not_fit; }
+QLabel[role="muted"] { color: $muted; }
+QLabel:disabled { color: $faint; }
+
+QLineEdit, QComboBox, QPlainTextEdit {
+  background: $field; color: $text; border: 1px solid $border; border-radius: ${radius}px;
+  padding: 3px 7px; selection-background-color: $accent; selection-color: $on_accent;
+}
+QLineEdit, QComboBox { min-height: 20px; }
+QLineEdit:focus, QComboBox:focus, QPlainTextEdit:focus { border: 2px solid $accent; padding: 2px 6px; }
+QLineEdit:disabled, QComboBox:disabled { color: $faint; border-color: $hairline; }
+QLineEdit[rejected="true"] { border-color: $does_not_fit; }
+QLineEdit#plan_title {
+  border: 1px solid transparent; background: transparent; font-weight: 600; padding: 3px 7px; margin-left: -8px;
+}
+QLineEdit#plan_title:hover { border-color: $hairline; }
+QLineEdit#plan_title:focus { border: 2px solid $accent; background: $field; padding: 2px 6px; }
+QComboBox::drop-down { border: none; width: 20px; }
+QComboBox::down-arrow { image: url("$chevron"); width: 10px; height: 10px; }
+QComboBox QAbstractItemView, QListView#hits {
+  background: $field; color: $text; border: 1px solid $border; padding: 4px; outline: none;
+  selection-background-color: $accent_soft; selection-color: $text;
+}
+QComboBox QAbstractItemView::item, QListView#hits::item { min-height: 24px; padding: 0 4px; }
+
+QPushButton, QToolButton[role="button"] {
+  background: $field; color: $text; border: 1px solid $border; border-radius: ${radius}px; padding: 3px 12px;
+  min-height: 20px;
+}
+QPushButton:hover, QToolButton[role="button"]:hover { background: $hover; }
+QPushButton:focus, QToolButton[role="button"]:focus { border: 2px solid $accent; padding: 2px 11px; }
+QPushButton:default { background: $accent; color: $on_accent; border-color: $accent; }
+QPushButton:disabled { color: $faint; border-color: $hairline; }
+QToolButton[role="flat"] { border: 2px solid transparent; border-radius: ${radius}px; padding: 2px; color: $muted; }
+QToolButton[role="flat"]:hover { background: $hover; color: $text; }
+QToolButton[role="flat"]:focus { border-color: $accent; }
+QToolButton[role="fold"] {
+  border: 2px solid transparent; border-radius: ${radius}px; padding: 2px 4px 2px 0; color: $muted; text-align: left;
+}
+QToolButton[role="fold"]:hover { color: $text; }
+QToolButton[role="fold"]:focus { border-color: $accent; }
+QToolButton[role="segment"] {
+  background: transparent; color: $muted; border: 1px solid $border; border-right-width: 0; padding: 2px 9px;
+  min-height: 18px; border-radius: 0;
+}
+QToolButton[role="segment"][end="first"] {
+  border-top-left-radius: ${radius}px; border-bottom-left-radius: ${radius}px;
+}
+QToolButton[role="segment"][end="last"] {
+  border-right-width: 1px; border-top-right-radius: ${radius}px; border-bottom-right-radius: ${radius}px;
+}
+QToolButton[role="segment"]:hover { background: $hover; color: $text; }
+QToolButton[role="segment"]:checked {
+  background: $accent_soft; color: $text; border-color: $accent; border-right-width: 1px;
+}
+QToolButton[role="segment"]:focus { border: 2px solid $accent; padding: 1px 8px; }
+QToolButton::menu-indicator { image: none; }
+
+QTabBar { background: transparent; border: none; qproperty-drawBase: 0; }
+QTabBar::tab {
+  background: transparent; color: $muted; border: none; border-bottom: 2px solid transparent;
+  padding: 7px 12px 5px 12px;
+}
+QTabBar::tab:hover { color: $text; }
+QTabBar::tab:selected { color: $text; border-bottom-color: $accent; }
+QTabBar::tab:focus { color: $accent; }
+QTabWidget::pane { border: none; border-top: 1px solid $hairline; }
+
+QTableView {
+  background: $window; color: $text; border: none; gridline-color: $hairline; outline: none;
+  selection-background-color: $accent_soft; selection-color: $text;
+}
+QTableView::item { padding: 0 8px; border-bottom: 1px solid $hairline; }
+QTableView::item:focus { border: 1px solid $accent; }
+QHeaderView { background: $window; }
+QHeaderView::section {
+  background: $window; color: $muted; border: none; border-bottom: 1px solid $border; padding: 4px 8px;
+}
+QTableCornerButton::section { background: $window; border: none; border-bottom: 1px solid $border; }
+
+QFrame#notice { background: $accent_soft; border: none; border-radius: ${radius}px; }
+QFrame#notice[kind="error"] { background: $field; border: 1px solid $does_not_fit; }
+QFrame#hairline { background: $hairline; border: none; }
+QScrollBar:vertical { background: transparent; width: 10px; margin: 0; }
+QScrollBar:horizontal { background: transparent; height: 10px; margin: 0; }
+QScrollBar::handle { background: $hairline; border-radius: 3px; margin: 2px; min-height: 24px; min-width: 24px; }
+QScrollBar::handle:hover { background: $border; }
+QScrollBar::add-line, QScrollBar::sub-line, QScrollBar::add-page, QScrollBar::sub-page {
+  background: none; border: none;
+}
+"""
+
+
+def style_sheet(roles: Roles, *, heading_pixels: int, caption_pixels: int, chevron: str) -> str:
+    """Return the style sheet for these colours and text sizes; `chevron` is the file of the drop-down arrow."""
+    values = {**asdict(roles), "heading": heading_pixels, "caption": caption_pixels, "radius": RADIUS}
+    values["chevron"] = chevron
+    return Template(TEMPLATE).substitute(values)

@@ -1,0 +1,94 @@
+"""The answer, readable from across the room: does it fit, by how much, where is the peak; the recipe more quietly."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QRectF, QSize, Qt
+from PySide6.QtGui import QPainter, QPaintEvent
+from PySide6.QtWidgets import QWidget
+
+from memplan_gui.icons import paint_icon
+from memplan_gui.pieces import column, label, row
+from memplan_gui.presenters.verdict import VerdictView
+from memplan_gui.theme import Theme
+
+ICON_SIZE = 40
+
+
+class VerdictIcon(QWidget):
+    """The verdict's sign: its shape tells what its colour tells."""
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self._theme = theme
+        self._name, self._role = "verdict-unknown", "muted"
+        self.setFixedSize(QSize(ICON_SIZE, ICON_SIZE))
+
+    def show_icon(self, name: str, role: str) -> None:
+        """Show another sign."""
+        self._name, self._role = name, role
+        self.update()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Paint the sign."""
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        paint_icon(painter, self._name, QRectF(2, 2, ICON_SIZE - 4, ICON_SIZE - 4), self._theme.colour(self._role))
+
+
+class VerdictBar(QWidget):
+    """Sign, word and margin; the sentence; recipe and basis."""
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self._theme = theme
+        self._role = "muted"
+        self.setAccessibleName("Verdict")
+        self._icon = VerdictIcon(theme)
+        self._word, self._margin = label("", "heading"), label("", "heading")
+        self._detail = label(wraps=True, selectable=True)
+        self._recipe = label("", "caption", wraps=True, selectable=True)
+        self._arrange()
+        theme.changed.connect(self._colour_word)
+
+    def _arrange(self) -> None:
+        head = row(spacing=12)
+        head.addWidget(self._word)
+        head.addWidget(self._margin)
+        head.addStretch(1)
+        words = column(spacing=2)
+        words.addLayout(head)
+        words.addWidget(self._detail)
+        words.addWidget(self._recipe)
+        whole = row(self, spacing=12)
+        whole.addWidget(self._icon, 0, Qt.AlignmentFlag.AlignTop)
+        whole.addLayout(words, 1)
+
+    @property
+    def text(self) -> str:
+        """Everything that stands in the bar."""
+        parts = (self._word, self._margin, self._detail, self._recipe)
+        return "\n".join(part.text() for part in parts if part.text())
+
+    def show_verdict(self, view: VerdictView) -> None:
+        """Show a verdict."""
+        self._show(view.icon, view.role, view.word, view.margin, view.detail)
+        self._recipe.setText(f"{view.recipe} · Basis: {view.basis}")
+        self._recipe.setToolTip(f"{view.recipe}\n{view.basis_sentence}")
+        self.setAccessibleDescription(f"{view.sentence} {view.recipe}. {view.basis_sentence}")
+
+    def show_problem(self, problem: str) -> None:
+        """Say why there is no verdict."""
+        self._show("verdict-unknown", "muted", "No estimate", "", problem)
+        self._recipe.clear()
+        self.setAccessibleDescription(f"No estimate: {problem}")
+
+    def _show(self, icon: str, role: str, word: str, margin: str, detail: str) -> None:
+        self._icon.show_icon(icon, role)
+        self._word.setText(word)
+        self._margin.setText(margin)
+        self._detail.setText(detail)
+        self._role = role
+        self._colour_word()
+
+    def _colour_word(self) -> None:
+        self._word.setStyleSheet(f"color: {self._theme.colour(self._role).name()}")

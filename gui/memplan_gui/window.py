@@ -1,0 +1,276 @@
+"""The window: it arranges and wires the parts, nothing else. Its shell is painted before the estimator is loaded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QGuiApplication, QPaintEvent
+from PySide6.QtWidgets import QMainWindow, QWidget
+
+from memplan_gui.actions import Menus, choices_menu
+from memplan_gui.pieces import row
+from memplan_gui.settings import Settings
+from memplan_gui.theme import THEME_CHOICES, Theme
+
+if TYPE_CHECKING:
+    from memplan_gui.answer_panel import AnswerPanel
+    from memplan_gui.answers import Answers
+    from memplan_gui.document import PlanDocument
+    from memplan_gui.file_commands import FileCommands
+    from memplan_gui.plan_panel import PlanPanel
+
+DEFAULT_SIZE = QSize(1360, 900)
+LEAST_SIZE = QSize(960, 640)
+PANEL_WIDTH = 344
+ZOOM = 0.8
+HINT = (
+    "This is an example. Change the model, the batch or the device at the left, or flip a lever under the chart: "
+    "the answer follows at once. Drop a config.json anywhere to plan another model."
+)
+
+
+class Window(QMainWindow):
+    """One plan: what is asked at the left, what is answered at the right."""
+
+    painted = Signal()
+    """The shell is on screen."""
+
+    def __init__(self, theme: Theme, settings: Settings) -> None:
+        super().__init__()
+        self._theme, self._settings = theme, settings
+        self._was_painted = False
+        self.document: PlanDocument
+        self.answers: Answers
+        self.files: FileCommands
+        self.plan_panel: PlanPanel
+        self.answer_panel: AnswerPanel
+        self.is_filled = False
+        self.setWindowTitle("memplan")
+        self.setMinimumSize(LEAST_SIZE)
+        self.menus = Menus(self)
+        self._show_shell()
+        self._restore_place()
+
+    def fill(self, document: PlanDocument) -> None:
+        """Put the document's plan into the shell."""
+        from memplan_gui.answer_panel import AnswerPanel
+        from memplan_gui.answers import Answers
+        from memplan_gui.file_commands import FileCommands
+        from memplan_gui.plan_panel import PlanPanel
+        from memplan_gui.scenario_tabs import ScenarioTabs
+
+        self.document = document
+        document.setParent(self)
+        self.answers = Answers(document, self)
+        self.files = FileCommands(self, document, self._settings)
+        self.plan_panel = PlanPanel(document, self._theme)
+        self.answer_panel = AnswerPanel(ScenarioTabs(document, self.answers, self._theme), self._theme)
+        self._arrange()
+        self._fill_menus()
+        self._wire()
+        self.set_unit(self._settings.unit)
+        self.answers.refresh()
+        self.setAcceptDrops(True)
+        self.is_filled = True
+        self._show_title()
+
+    def load_chart(self) -> None:
+        """Bring the chart in, last: what draws it takes longest to load."""
+        self.answer_panel.chart.load_plot()
+
+    def say_what_first(self) -> None:
+        """Show the line that says what to do first."""
+        self.answer_panel.notice.say(HINT, "hint")
+
+    def set_unit(self, unit: str) -> None:
+        """Show amounts in GiB or in GB."""
+        chosen = self._settings.unit = "gb" if unit == "gb" else "gib"
+        self.answers.set_unit(chosen)
+        self.answer_panel.set_unit(chosen)
+        self.plan_panel.set_unit(chosen)
+        self.menus.actions["show_gb"].setChecked(chosen == "gb")
+
+    def choose_theme(self, choice: str) -> None:
+        """Light, dark, or the system's."""
+        self._settings.theme = next(known for known in THEME_CHOICES if known == choice)
+        self._theme.choose(self._settings.theme)
+        self._fill_theme_menu()
+
+    def toggle_lever(self, lever: str) -> None:
+        """Flip a lever, as one undoable step."""
+        offer = self.answer_panel.offer(lever)
+        if offer is not None and offer.scenario is not None:
+            self.document.end_gesture()
+            text = f"{offer.lever.title} {'off' if offer.state == 'on' else 'on'}"
+            self.document.edit(f"scenarios[{self.document.current}]", offer.scenario, text=text)
+            self.document.end_gesture()
+
+    def _show_shell(self) -> None:
+        shell = QWidget()
+        halves = row(shell)
+        panel, answer = QWidget(), QWidget()
+        panel.setObjectName("shell_panel")
+        panel.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        panel.setFixedWidth(PANEL_WIDTH)
+        answer.setObjectName("answer")
+        answer.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        halves.addWidget(panel)
+        halves.addWidget(answer, 1)
+        self.setCentralWidget(shell)
+
+    def _arrange(self) -> None:
+        content = QWidget()
+        halves = row(content)
+        halves.addWidget(self.plan_panel)
+        halves.addWidget(self.answer_panel, 1)
+        self.answer_panel.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self.setCentralWidget(content)
+        self.answer_panel.splitter.restoreState(self._settings.state("views"))
+
+    def _wire(self) -> None:
+        panel, answers, document = self.answer_panel, self.answers, self.document
+        answers.answered.connect(panel.show_answer)
+        answers.answered.connect(lambda answer: self.plan_panel.show_answer(answer.estimate))
+        answers.offered.connect(panel.show_offers)
+        panel.levers.toggled.connect(self.toggle_lever)
+        panel.unit_switch.chosen.connect(self.set_unit)
+        panel.export_button.clicked.connect(self._export_chart)
+        panel.chart.step_chosen.connect(self._show_step)
+        panel.notice.closed.connect(self._notice_closed)
+        panel.tabs.rename_wanted.connect(self._rename)
+        panel.tabs.add_wanted.connect(self.menus.actions["duplicate"].trigger)
+        self.plan_panel.config_wanted.connect(self.files.open_config)
+        self.files.failed.connect(lambda text: panel.notice.say(text, "error"))
+        self.files.done.connect(lambda: panel.notice.clear("error"))
+        self.files.recent_changed.connect(self._fill_recent_menu)
+        document.file_changed.connect(self._show_title)
+        document.changed.connect(lambda paths: self._show_title() if "title" in paths else None)
+
+    def _fill_menus(self) -> None:
+        undo = self.document.undo_stack.createUndoAction(self, "&Undo")
+        redo = self.document.undo_stack.createRedoAction(self, "&Redo")
+        self.menus.fill(self._slots(), {"undo": undo, "redo": redo})
+        self._fill_theme_menu()
+        self._fill_recent_menu()
+        levers = self.menus.submenus["levers"]
+        levers.aboutToShow.connect(self._name_levers)
+        for number in range(1, 10):
+            action = levers.addAction(f"Lever {number}")
+            action.setShortcut(f"Ctrl+{number}")
+            action.triggered.connect(lambda _=False, number=number: self.answer_panel.levers.press(number))
+        self._name_levers()
+
+    def _slots(self) -> dict[str, Callable[[], object]]:
+        from memplan_gui import dialogs
+        from memplan_gui.view_commands import ScenarioCommands, copy_picture, copy_table, copy_text
+
+        panel, files, chart = self.answer_panel, self.files, self.answer_panel.chart
+        scenarios = ScenarioCommands(self, self.document)
+        return {
+            "new": files.new,
+            "open": files.open,
+            "open_config": files.open_config,
+            "open_example": files.open_example,
+            "save": files.save,
+            "save_as": files.save_as,
+            "export_chart": self._export_chart,
+            "quit": self.close,
+            "copy_picture": lambda: copy_picture(chart, *self._picture_words()),
+            "copy_table": lambda: copy_table(chart),
+            "copy_text": lambda: copy_text(chart),
+            **scenarios.slots(),
+            "show_gb": lambda: self.set_unit("gb" if self._settings.unit == "gib" else "gib"),
+            "show_first_step": lambda: chart.choose_step("later" if chart.steps.value() == "first" else "first"),
+            "zoom_in": lambda: chart.zoom(ZOOM),
+            "zoom_out": lambda: chart.zoom(1 / ZOOM),
+            "show_all": chart.show_all,
+            "show_breakdown": lambda: panel.details.show_view(panel.details.breakdown),
+            "show_explanation": lambda: panel.details.show_view(panel.details.explanation),
+            "go_to_plan": self.plan_panel.focus_first,
+            "go_to_chart": lambda: chart.plot and chart.plot.setFocus(Qt.FocusReason.ShortcutFocusReason),
+            "what_first": self.say_what_first,
+            "about": lambda: dialogs.show_about(self, self._theme),
+        }
+
+    def _picture_words(self) -> tuple[str, str]:
+        scenario = self.document.scenario.name
+        verdict = self.answer_panel.verdict_words
+        return f"{self.document.name} — {scenario}", verdict.sentence if verdict else ""
+
+    def _export_chart(self) -> None:
+        self.files.export_chart(self.answer_panel.chart, *self._picture_words())
+
+    def _rename(self, position: int) -> None:
+        self.document.show_scenario(position)
+        self.menus.actions["rename"].trigger()
+
+    def _show_step(self) -> None:
+        self.menus.actions["show_first_step"].setChecked(self.answer_panel.chart.steps.value() == "first")
+
+    def _show_title(self) -> None:
+        self.setWindowTitle(f"{self.document.name}[*] — memplan")
+        self.setWindowModified(self.document.modified)
+        self.setWindowFilePath(str(self.document.path or ""))
+
+    def _notice_closed(self, kind: str) -> None:
+        if kind == "hint":
+            self._settings.knows_the_window = True
+
+    def _fill_theme_menu(self) -> None:
+        names = {"system": "As the &system", "light": "&Light", "dark": "&Dark"}
+        choices_menu(self.menus.submenus["theme"], names, self._settings.theme, self.choose_theme)
+
+    def _fill_recent_menu(self) -> None:
+        menu = self.menus.submenus["recent"]
+        menu.clear()
+        for path in self._settings.recent:
+            action = menu.addAction(f"{path.name}  —  {path.parent}".replace("&", "&&"))
+            action.triggered.connect(lambda _=False, path=path: self.files.open_path(path))
+        menu.setEnabled(bool(self._settings.recent))
+
+    def _name_levers(self) -> None:
+        buttons = self.answer_panel.levers.buttons
+        for number, action in enumerate(self.menus.submenus["levers"].actions()):
+            card = buttons[number].card if number < len(buttons) else None
+            action.setText(card.title if card else "")
+            action.setVisible(card is not None)
+            action.setEnabled(card is not None and card.applies)
+
+    def _restore_place(self) -> None:
+        if not self.restoreGeometry(self._settings.state("geometry")):
+            screen = QGuiApplication.primaryScreen().availableGeometry()
+            self.resize(DEFAULT_SIZE.boundedTo(screen.size()))
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Say once that the shell is on screen."""
+        super().paintEvent(event)
+        if not self._was_painted:
+            self._was_painted = True
+            self.painted.emit()
+
+    def closeEvent(self, event: QCloseEvent) -> None:
+        """Ask about changes that are not saved; remember the window's place."""
+        if self.is_filled and not self.files.may_go_on():
+            event.ignore()
+            return
+        self._settings.set_state("geometry", self.saveGeometry())
+        if self.is_filled:
+            self._settings.set_state("views", self.answer_panel.splitter.saveState())
+            self.document.undo_stack.disconnect(self)
+        self._settings.save()
+        event.accept()
+
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        """Take files."""
+        if any(url.isLocalFile() for url in event.mimeData().urls()):
+            event.acceptProposedAction()
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        """Open the first file that was dropped: a plan, or a model's config.json."""
+        paths = [Path(url.toLocalFile()) for url in event.mimeData().urls() if url.isLocalFile()]
+        if paths:
+            event.acceptProposedAction()
+            self.files.open_path(paths[0])
