@@ -351,6 +351,20 @@ def test_without_a_command_the_window_opens(arguments: list[str], monkeypatch: p
     assert opened == [arguments]
 
 
+def test_without_a_display_it_says_what_works_without(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(memplan.cli.window, "find_spec", lambda name: object())
+    monkeypatch.setattr(sys, "platform", "linux")
+    for name in ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM"):
+        monkeypatch.delenv(name, raising=False)
+    assert run([]) == 2
+    assert capsys.readouterr().err == (
+        "memplan: there is no display here to open a window on. "
+        "`memplan estimate PLAN` answers without one; see memplan --help.\n"
+    )
+
+
 def test_without_qt_it_says_what_to_install(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
