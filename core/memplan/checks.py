@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from memplan.architecture.parts import Architecture, Experts
+from memplan.architecture.parts import Architecture
 from memplan.memory.setup import Setup
 from memplan.memory.states import linears
 from memplan.plan.scenario import Scenario
@@ -46,8 +46,6 @@ def not_modelled(scenario: Scenario, architecture: Architecture) -> Iterator[Adv
     elif hardware.devices > 1:
         words = "Each device holds everything, and communication buckets as large as the gradients."
         yield Advice("hardware.devices", words)
-    if any(isinstance(layer.mlp, Experts) for layer, _ in architecture.layers):
-        yield Advice("model", "Experts are walked as one gated block over the tokens that they receive.")
     if training.lora.modules_to_save and training.method in ("lora", "qlora"):
         yield Advice("training.lora.modules_to_save", "Modules trained in full are not modelled yet.")
     if training.method == "qlora" and training.quantization.format not in ("nf4", "fp4"):

@@ -413,7 +413,14 @@ def _opt(reader: ConfigReader) -> Architecture:
     )
 
 
-def _experts(reader: ConfigReader, count_key: str, width_key: str) -> Experts:
+def _experts(
+    reader: ConfigReader,
+    count_key: str,
+    width_key: str,
+    *,
+    normalised: bool = True,
+    scores_in_input_dtype: bool = False,
+) -> Experts:
     count, per_token = reader.size(count_key), reader.size("num_experts_per_tok")
     if per_token > count:
         raise ConfigError(f"{per_token} experts per token of {count} experts", place="config.num_experts_per_tok")
@@ -424,6 +431,8 @@ def _experts(reader: ConfigReader, count_key: str, width_key: str) -> Experts:
         hidden=reader.size("hidden_size"),
         width=reader.size(width_key),
         activation=_activation(reader, "silu", "hidden_act"),
+        normalised=normalised,
+        scores_in_input_dtype=scores_in_input_dtype,
     )
 
 
@@ -443,7 +452,10 @@ def _mixtral(reader: ConfigReader) -> Architecture:
 def _qwen3_moe(reader: ConfigReader) -> Architecture:
     bias, num_layers = reader.flag("attention_bias", False), reader.size("num_hidden_layers")
     attention = _attention(reader, qkv_bias=bias, out_bias=bias, qk_norm="rms", default_kv_heads=4)
-    experts = _experts(reader, "num_experts", "moe_intermediate_size")
+    normalised = reader.flag("norm_topk_prob", False)
+    experts = _experts(
+        reader, "num_experts", "moe_intermediate_size", normalised=normalised, scores_in_input_dtype=True
+    )
     step, dense_only = reader.size("decoder_sparse_step", default=1), reader.config.get("mlp_only_layers") or []
     mlp = gated_mlp("mlp", reader.size("hidden_size"), reader.size("intermediate_size"), experts.activation)
     sparse, dense = _pre_norm_layer(reader, attention, experts), _pre_norm_layer(reader, attention, mlp)

@@ -130,6 +130,10 @@ class Experts:
     width: int
     activation: Activation
     shared: Mlp | None = None
+    normalised: bool = True
+    """A token's weights are divided by their sum."""
+    scores_in_input_dtype: bool = False
+    """A token's weights go back to the input's dtype; otherwise the weighted outputs are fp32."""
 
     def weights(self) -> Iterator[Weight]:
         """Router, then all experts' gate and up, then all experts' down, then the shared expert."""

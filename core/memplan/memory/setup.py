@@ -58,6 +58,11 @@ class Setup:
         """dtype of the first layer's input, and whether it needs a gradient."""
         return self.unpacked_dtype, self.embeddings_train or (self.checkpointing and self.adapted)
 
+    @property
+    def adapts_experts(self) -> bool:
+        """Whether PEFT puts adapters on experts and routers, which are plain parameters: under all-linear it does."""
+        return self.adapted and self.targets is None and not self.packed
+
     def adapts(self, name: str) -> bool:
         """Whether the linear module of this name gets an adapter.
 

@@ -12,7 +12,7 @@ from functools import lru_cache
 from math import prod
 
 from memplan.architecture.counts import weights
-from memplan.architecture.parts import Architecture, Linear
+from memplan.architecture.parts import Architecture, Experts, Linear
 from memplan.memory.setup import Setup
 from memplan.memory.tape import rounded
 from memplan.number_formats import BYTES_PER_VALUE
@@ -71,6 +71,20 @@ def _adapters(architecture: Architecture, setup: Setup) -> Iterator[HeldTensor]:
             rank = setup.rank
             for name, shape in (("lora_A", (rank, linear.inputs)), ("lora_B", (linear.outputs, rank))):
                 yield HeldTensor(f"{linear.name}.{name}", shape, count, setup.adapter_dtype, True, adapter=True)
+    if setup.adapts_experts:
+        for layer, count in architecture.layers:
+            if isinstance(layer.mlp, Experts):
+                yield from _expert_adapters(layer.mlp, setup, count)
+
+
+def _expert_adapters(experts: Experts, setup: Setup, count: int) -> Iterator[HeldTensor]:
+    """PEFT's adapters on 3-D experts: the rank for each expert, twice on gate and up, which are two matrices in one."""
+    for weight in experts.weights():
+        if weight.name.startswith(("gate.", "experts.")):
+            rank = setup.rank * (weight.shape[0] if len(weight.shape) == 3 else 1)
+            rank *= 2 if "gate_up" in weight.name else 1
+            for name, shape in (("lora_A", (rank, weight.shape[-1])), ("lora_B", (weight.shape[-2], rank))):
+                yield HeldTensor(f"{weight.name}.{name}", shape, count, setup.adapter_dtype, True, adapter=True)
 
 
 def linears(architecture: Architecture) -> Iterator[tuple[Linear, int]]:

@@ -1,0 +1,64 @@
+"""Activations, and the two halves of a fused gate and up product."""
+
+from __future__ import annotations
+
+from memplan.architecture.parts import Activation
+from memplan.memory import operations as op
+from memplan.memory.tape import Grads, Tape, Tensor
+
+
+def activation(tape: Tape, x: Tensor, kind: Activation) -> Tensor:
+    """silu, gelu and its variants, relu."""
+    if kind == "relu":
+        return op.pointwise_by_output(tape, x, "relu")
+    if kind == "gelu_new":
+        return _gelu_new(tape, x)
+    return op.pointwise(tape, x, "activation input")
+
+
+def _gelu_new(tape: Tape, x: Tensor) -> Tensor:
+    """0.5 * x * (1 + tanh(c * (x + 0.044715 * x**3))), step by step; the power runs in fp32 under autocast."""
+    half = op.times(tape, x)
+    cube = op.times(tape, _cube(tape, op.to(tape, x, "fp32") if tape.autocast else x))
+    inner = op.times(tape, op.add(tape, x, cube))
+    del cube
+    outer = op.plus_constant(tape, op.pointwise_by_output(tape, inner, "tanh"))
+    del inner
+    return op.mul(tape, half, outer, role_a="x / 2", role_b="1 + tanh")
+
+
+def _cube(tape: Tape, x: Tensor) -> Tensor:
+    """x ** 3; keeps x."""
+    needs = tape.needs_grad(x)
+    kept = tape.keep(x, "activation input") if needs else None
+    output = tape.new(x.shape, x.dtype)
+    if not needs:
+        return output
+    shape, dtype = x.shape, x.dtype
+
+    def run(grads: list[Tensor | None]) -> Grads:
+        held = kept
+        square = tape.new(shape, dtype)
+        tripled = tape.new(shape, dtype)
+        del square
+        result = tape.new(shape, dtype)
+        del tripled, held
+        return (result,)
+
+    return tape.record(output, (x,), run)
+
+
+def halves(tape: Tape, fused: Tensor) -> tuple[Tensor, Tensor]:
+    """gate and up as views of one product; their gradients are joined in a tensor of its size."""
+    half, whole = (*fused.shape[:-1], fused.shape[-1] // 2), fused.shape
+    views = Tensor(fused.storage, half, fused.dtype), Tensor(fused.storage, half, fused.dtype)
+    if tape.needs_grad(fused):
+
+        def run(grads: list[Tensor | None]) -> Grads:
+            dtype = next(grad.dtype for grad in grads if grad is not None)
+            return (tape.new(whole, dtype),)
+
+        node = tape.node((fused,), run, num_outputs=2)
+        for slot, one in enumerate(views):
+            one.node, one.slot = node, slot
+    return views
