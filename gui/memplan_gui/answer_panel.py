@@ -5,13 +5,13 @@ from __future__ import annotations
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QSplitter, QVBoxLayout, QWidget
 
-from memplan import LeverOffer, Unit
+from memplan import UNIT_NAMES, LeverOffer, Unit
 from memplan_gui.chart_panel import ChartPanel
 from memplan_gui.charts.stack_marks import Spot
 from memplan_gui.details import Details
 from memplan_gui.lever_strip import LeverStrip
 from memplan_gui.notice_bar import NoticeBar
-from memplan_gui.pieces import column, hairline, label, row, tool_button
+from memplan_gui.pieces import column, hairline, label, row, shown, tool_button
 from memplan_gui.presenters.answer import Answer
 from memplan_gui.presenters.levers import lever_cards
 from memplan_gui.presenters.verdict import VerdictView, verdict_view
@@ -47,6 +47,7 @@ class AnswerPanel(QWidget):
         self.verdict = VerdictBar(theme)
         self.chart = ChartPanel(theme)
         self.levers = LeverStrip(theme)
+        self._levers_title = label("", "section")
         self.details = Details(theme)
         self.splitter = QSplitter(Qt.Orientation.Vertical)
         self.splitter.setChildrenCollapsible(False)
@@ -81,7 +82,7 @@ class AnswerPanel(QWidget):
 
     def _titled_levers(self) -> QVBoxLayout:
         parts = column(spacing=6)
-        parts.addWidget(label("Levers: what each would save of the need now", "section"))
+        parts.addWidget(self._levers_title)
         parts.addWidget(self.levers)
         return parts
 
@@ -110,6 +111,8 @@ class AnswerPanel(QWidget):
         """Show what each lever would do."""
         self._offers = offers
         estimate = self._answer.estimate
+        shown(self._levers_title, estimate is not None)
+        self._levers_title.setText(f"Levers: what each changes of the need now, in {UNIT_NAMES[self._unit]}")
         self.levers.show_cards(lever_cards(offers, estimate.verdict, self._unit) if estimate else ())
 
     def set_unit(self, unit: Unit) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
-from memplan import Estimate, LeverOffer, MemplanError, Scenario, Unit, estimate, lever_offers
+from memplan import Estimate, LeverOffer, MemplanError, Scenario, Unit, UnknownEntryError, estimate, lever_offers
 from memplan_gui.document import PlanDocument
 from memplan_gui.presenters.answer import Answer
 
@@ -57,6 +57,11 @@ class Answers(QObject):
         self.answered.emit(self.answer())
         self._later.start()
 
+    def finish(self) -> None:
+        """Answer at once what would follow later."""
+        self._later.stop()
+        self._answer_rest()
+
     def _answer_to(self, scenario: Scenario) -> Answer:
         for known, answer in self._known:
             if known is scenario:
@@ -81,7 +86,14 @@ def make_answer(scenario: Scenario) -> Answer:
     try:
         return Answer(estimate(scenario))
     except MemplanError as problem:
-        return Answer(None, str(problem))
+        return Answer(None, problem_words(problem))
+
+
+def problem_words(problem: MemplanError) -> str:
+    """Why there is no estimate, as the window says it: what to type on a command line is no remedy here."""
+    remedy = "Choose another one at the left." if isinstance(problem, UnknownEntryError) else problem.remedy
+    message = f"{problem.place}: {problem.message}" if problem.place else problem.message
+    return f"{message[:1].upper()}{message[1:]} {remedy}".strip()
 
 
 def offers_for(scenario: Scenario, now: Estimate | None, unit: Unit) -> tuple[LeverOffer, ...]:

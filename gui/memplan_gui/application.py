@@ -92,6 +92,7 @@ class StartUp(QObject):
         elif not self._settings.knows_the_window and document.path is None:
             window.say_what_first()
         self._wanted = None
+        window.answers.finish()
         mark("answer_ready")
         QTimer.singleShot(0, self._load_chart)
 

@@ -23,6 +23,7 @@ from memplan_gui.theme import Theme
 
 ROW_HEIGHT = 26
 COLUMN_WIDTH = 116
+LEDGER_WIDTHS = (260, 190, 72, 72, 100)
 
 
 class BreakdownView(QTableView):
@@ -69,6 +70,8 @@ class ExplanationView(QWidget):
         self.ledger = QTableView()
         self.ledger.setModel(self.tensors)
         _prepare(self.ledger, "Tensors of this term")
+        for column_of_ledger, width in enumerate(LEDGER_WIDTHS):
+            self.ledger.setColumnWidth(column_of_ledger, width)
         self._nothing = label(NOTHING_PINNED, "muted", wraps=True)
         self._nothing.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self._arrange()

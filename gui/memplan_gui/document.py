@@ -41,7 +41,8 @@ class PlanDocument(QObject):
         self._state = PlanState(plan or new_plan(), 0)
         self.path: Path | None = None
         self.undo_stack = QUndoStack(self)
-        self.undo_stack.cleanChanged.connect(lambda _: self.file_changed.emit())
+        # Signal to signal: the stack speaks while it dies, and Qt alone knows that its listener is gone by then.
+        self.undo_stack.cleanChanged.connect(self.file_changed)
         self._gesture = 0
         self._gesture_path = ""
         self._since_edit = QElapsedTimer()

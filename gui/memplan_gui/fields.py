@@ -43,6 +43,8 @@ class ParsedEdit(QLineEdit):
         text = self._write(value)
         if text != self.text():
             self.setText(text)
+            if not self.hasFocus():
+                self.setCursorPosition(0)  # of a text that is too long, the beginning shows
 
     def _reads_as(self, value: Any) -> bool:
         try:
@@ -127,7 +129,7 @@ class TextEdit(ParsedEdit):
 
     def __init__(self, *, optional: bool = False, placeholder: str = "", parent: QWidget | None = None) -> None:
         super().__init__(lambda text: text.strip() or (None if optional else ""), lambda value: value or "", parent)
-        self.setPlaceholderText(placeholder)
+        self.setPlaceholderText(placeholder or ("not given" if optional else ""))
 
 
 class NamesEdit(ParsedEdit):

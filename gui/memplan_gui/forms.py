@@ -10,10 +10,11 @@ from memplan_gui.fields import BytesEdit, ChoiceEdit, FractionEdit, IntegerEdit,
 from memplan_gui.icons import icon
 from memplan_gui.pieces import column, label, shown, tool_button
 from memplan_gui.presenters.words import choice_title
+from memplan_gui.search_field import SearchEdit
 from memplan_gui.theme import Theme
 
-LABEL_WIDTH = 128
-NUMBER_WIDTH = 92
+LABEL_WIDTH = 152
+NUMBER_WIDTH = 84
 ROW_GAP = 4
 
 
@@ -51,7 +52,7 @@ class FieldRow(QWidget):
         title = title or facts.title
         editor.setAccessibleName(title)
         editor.setAccessibleDescription(f"{facts.description} Allowed: {facts.allowed}.")
-        if isinstance(editor, ToggleEdit):
+        if isinstance(editor, ToggleEdit | SearchEdit):  # these say themselves what they are about
             grid.addWidget(editor, 0, 0, 1, 3)
         else:
             name = label(title)

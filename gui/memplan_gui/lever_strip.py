@@ -90,10 +90,6 @@ class LeverButton(QAbstractButton):
         if card.is_on:
             paint_icon(painter, "check", QRectF(left, top.top() + 3, ICON, ICON), theme.colour("accent"))
             left += ICON + 6
-        if card.then_icon:
-            right -= ICON
-            paint_icon(painter, card.then_icon, QRectF(right, top.top() + 3, ICON, ICON), theme.colour(str(card.then)))
-            right -= 6
         painter.setFont(body)
         painter.setPen(theme.colour("text" if card.applies else "faint"))
         saving_width = QFontMetrics(body).horizontalAdvance(card.saving)
@@ -101,6 +97,13 @@ class LeverButton(QAbstractButton):
         _draw(painter, body, title, card.title, Qt.AlignmentFlag.AlignLeft)
         _draw(painter, body, QRect(right - saving_width, top.top(), saving_width + 1, top.height()), card.saving)
         painter.setPen(theme.colour("muted" if card.applies else "faint"))
+        if card.then is not None:
+            width = QFontMetrics(caption).horizontalAdvance(card.then_words)
+            _draw(painter, caption, below, card.then_words)
+            sign = QRectF(below.right() - width - ICON - 3, below.top() + 1, ICON, ICON)
+            paint_icon(painter, card.then_icon, sign, theme.colour(card.then))
+            painter.setPen(theme.colour("muted"))
+            below = below.adjusted(0, 0, -(width + ICON + 10), 0)
         _draw(painter, caption, below, card.caption, Qt.AlignmentFlag.AlignLeft)
 
 

@@ -13,7 +13,7 @@ from memplan_gui.catalog_hits import NO_DEVICE, NO_MODEL, device_hits, device_ti
 from memplan_gui.document import NEW_PLAN_MODEL, PlanDocument
 from memplan_gui.fields import BytesEdit, ChoiceEdit, NotesEdit, TextEdit
 from memplan_gui.forms import FieldRow, Fold, editor_for
-from memplan_gui.pieces import column, label, row, shown
+from memplan_gui.pieces import PANEL_WIDTH, column, label, row, shown
 from memplan_gui.plan_fields import SECTIONS, FieldSpec, FoldSpec, SectionSpec
 from memplan_gui.presenters.advice import advice_by_path, model_caption
 from memplan_gui.recipes import CUSTOM, PRESETS, edits_for, preset_of
@@ -21,7 +21,6 @@ from memplan_gui.search_field import SearchEdit
 from memplan_gui.segmented import Segmented
 from memplan_gui.theme import Theme
 
-PANEL_WIDTH = 344
 MARGIN = 16
 SECTION_GAP = 20
 RECIPE_PATH = "training.weights_dtype"
@@ -67,6 +66,7 @@ class PlanPanel(QFrame):
         for fold_spec, fold in self._folds:
             shown(fold, fold_spec.applies(scenario))
             self._summarise(fold_spec, fold)
+        shown(self.recipe, scenario.training.method != "qlora")  # its base has a format of its own
         self._source.set_value(scenario.model.kind)
         preset = preset_of(scenario)
         self.recipe.editor.set_value(preset.title if preset else CUSTOM)  # type: ignore[attr-defined]  # a ChoiceEdit
@@ -102,6 +102,7 @@ class PlanPanel(QFrame):
         scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         content = QWidget()
         content.setObjectName("plan_fields")
+        content.setFixedWidth(PANEL_WIDTH - 1)  # the scroll bar comes and goes over the margin: no field moves
         scroll.setWidget(content)
         column(self, margins=(0, 0, 1, 0)).addWidget(scroll)
         return column(content, margins=(MARGIN, 12, MARGIN, MARGIN))
@@ -178,9 +179,9 @@ class PlanPanel(QFrame):
 
     def _search_field(self, path: str) -> SearchEdit | None:
         if path == "model.catalog":
-            return SearchEdit(model_hits, model_title, NO_MODEL)
+            return SearchEdit(model_hits, model_title, NO_MODEL, self._theme)
         if path == "hardware.device":
-            return SearchEdit(lambda query: device_hits(query, self._unit), device_title, NO_DEVICE)
+            return SearchEdit(lambda query: device_hits(query, self._unit), device_title, NO_DEVICE, self._theme)
         return None
 
     def _recipe_row(self) -> FieldRow:

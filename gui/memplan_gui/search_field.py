@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from PySide6.QtCore import QAbstractListModel, QModelIndex, QPersistentModelIndex, QRect, QSize, Qt, Signal
-from PySide6.QtGui import QFocusEvent, QKeyEvent, QMouseEvent, QPainter, QPalette
+from PySide6.QtGui import QAction, QFocusEvent, QKeyEvent, QMouseEvent, QPainter, QPalette
 from PySide6.QtWidgets import (
     QCompleter,
     QLineEdit,
@@ -14,10 +14,11 @@ from PySide6.QtWidgets import (
     QStyle,
     QStyledItemDelegate,
     QStyleOptionViewItem,
-    QWidget,
 )
 
 from memplan_gui.catalog_hits import Hit
+from memplan_gui.icons import icon
+from memplan_gui.theme import Theme
 
 MOST_HITS = 200
 POPUP_WIDTH = 460
@@ -96,9 +97,9 @@ class SearchEdit(QLineEdit):
         search: Callable[[str], Sequence[Hit]],
         title_of: Callable[[str], str],
         nothing: str,
-        parent: QWidget | None = None,
+        theme: Theme,
     ) -> None:
-        super().__init__(parent)
+        super().__init__()
         self._search, self._title_of, self._nothing = search, title_of, nothing
         self._value = ""
         self._hits = HitModel()
@@ -115,6 +116,11 @@ class SearchEdit(QLineEdit):
         self._completer.setWidget(self)
         self._completer.activated[QModelIndex].connect(self._picked)  # type: ignore[index]  # one of two overloads
         self.textEdited.connect(self._typed)
+        self._glass = QAction(self)
+        self.addAction(self._glass, QLineEdit.ActionPosition.LeadingPosition)
+        self._theme = theme
+        theme.changed.connect(self._draw)
+        self._draw()
 
     def value(self) -> str:
         """The entry's name in the plan."""
@@ -128,6 +134,9 @@ class SearchEdit(QLineEdit):
     def hits(self) -> Sequence[Hit]:
         """The hits for what is typed."""
         return self._hits.hits
+
+    def _draw(self) -> None:
+        self._glass.setIcon(icon("search", self._theme.colour("muted")))
 
     def _show_title(self) -> None:
         self.setText(self._title_of(self._value) if self._value else "")

@@ -45,7 +45,7 @@ QLineEdit:focus, QComboBox:focus, QPlainTextEdit:focus { border: 2px solid $acce
 QLineEdit:disabled, QComboBox:disabled { color: $faint; border-color: $hairline; }
 QLineEdit[rejected="true"] { border-color: $does_not_fit; }
 QLineEdit#plan_title {
-  border: 1px solid transparent; background: transparent; font-weight: 600; padding: 3px 7px; margin-left: -8px;
+  border: 1px solid transparent; background: transparent; font-weight: 600; padding: 3px 7px; margin-left: -10px;
 }
 QLineEdit#plan_title:hover { border-color: $hairline; }
 QLineEdit#plan_title:focus { border: 2px solid $accent; background: $field; padding: 2px 6px; }
@@ -69,13 +69,14 @@ QToolButton[role="flat"] { border: 2px solid transparent; border-radius: ${radiu
 QToolButton[role="flat"]:hover { background: $hover; color: $text; }
 QToolButton[role="flat"]:focus { border-color: $accent; }
 QToolButton[role="fold"] {
-  border: 2px solid transparent; border-radius: ${radius}px; padding: 2px 4px 2px 0; color: $muted; text-align: left;
+  border: 2px solid transparent; border-radius: ${radius}px; padding: 3px 4px 3px 0; color: $muted; text-align: left;
+  margin-left: -6px;
 }
 QToolButton[role="fold"]:hover { color: $text; }
 QToolButton[role="fold"]:focus { border-color: $accent; }
 QToolButton[role="segment"] {
   background: transparent; color: $muted; border: 1px solid $border; border-right-width: 0; padding: 2px 9px;
-  min-height: 18px; border-radius: 0;
+  min-height: 18px; border-radius: 0; font-size: ${caption}px;
 }
 QToolButton[role="segment"][end="first"] {
   border-top-left-radius: ${radius}px; border-bottom-left-radius: ${radius}px;
@@ -91,6 +92,8 @@ QToolButton[role="segment"]:focus { border: 2px solid $accent; padding: 1px 8px;
 QToolButton::menu-indicator { image: none; }
 
 QTabBar { background: transparent; border: none; qproperty-drawBase: 0; }
+QTabBar::tear { width: 0; image: none; }
+QTabBar QToolButton { background: $window; border: 1px solid $hairline; border-radius: ${radius}px; margin: 8px 0; }
 QTabBar::tab {
   background: transparent; color: $muted; border: none; border-bottom: 2px solid transparent;
   padding: 7px 12px 5px 12px;
@@ -98,6 +101,8 @@ QTabBar::tab {
 QTabBar::tab:hover { color: $text; }
 QTabBar::tab:selected { color: $text; border-bottom-color: $accent; }
 QTabBar::tab:focus { color: $accent; }
+QTabBar::close-button { image: url("$close"); width: 12px; height: 12px; margin: 2px; }
+QTabBar::close-button:hover { background: $hover; border-radius: 2px; }
 QTabWidget::pane { border: none; border-top: 1px solid $hairline; }
 
 QTableView {
@@ -108,8 +113,9 @@ QTableView::item { padding: 0 8px; border-bottom: 1px solid $hairline; }
 QTableView::item:focus { border: 1px solid $accent; }
 QHeaderView { background: $window; }
 QHeaderView::section {
-  background: $window; color: $muted; border: none; border-bottom: 1px solid $border; padding: 4px 8px;
+  background: $window; color: $muted; border: none; border-bottom: 1px solid $border; padding: 4px 11px 4px 2px;
 }
+QHeaderView::section:vertical { border-bottom: 1px solid $hairline; color: $text; padding-left: 0; }
 QTableCornerButton::section { background: $window; border: none; border-bottom: 1px solid $border; }
 
 QFrame#notice { background: $accent_soft; border: none; border-radius: ${radius}px; }
@@ -125,8 +131,8 @@ QScrollBar::add-line, QScrollBar::sub-line, QScrollBar::add-page, QScrollBar::su
 """
 
 
-def style_sheet(roles: Roles, *, heading_pixels: int, caption_pixels: int, chevron: str) -> str:
-    """Return the style sheet for these colours and text sizes; `chevron` is the file of the drop-down arrow."""
+def style_sheet(roles: Roles, *, heading_pixels: int, caption_pixels: int, chevron: str, close: str) -> str:
+    """Return the style sheet for these colours and text sizes; `chevron` and `close` are the files of two icons."""
     values = {**asdict(roles), "heading": heading_pixels, "caption": caption_pixels, "radius": RADIUS}
-    values["chevron"] = chevron
+    values.update(chevron=chevron, close=close)
     return Template(TEMPLATE).substitute(values)

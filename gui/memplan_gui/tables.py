@@ -20,11 +20,12 @@ ROOT = QModelIndex()
 RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 SWATCH = QSize(12, 12)
+SWATCH_ROOM = QSize(20, 12)
 
 
 def swatch(term: str, outline: QColor, scale: float = 2.0) -> QPixmap:
     """A small square filled as the term is filled everywhere."""
-    pixmap = QPixmap(SWATCH * scale)
+    pixmap = QPixmap(SWATCH_ROOM * scale)
     pixmap.setDevicePixelRatio(scale)
     pixmap.fill(Qt.GlobalColor.transparent)
     painter = QPainter(pixmap)

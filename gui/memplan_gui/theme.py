@@ -65,7 +65,8 @@ class Theme(QObject):
                 roles,
                 heading_pixels=self.heading_pixels,
                 caption_pixels=self.caption_pixels,
-                chevron=icon_file("chevron-down-" + roles.scheme).as_posix(),
+                chevron=icon_file(f"chevron-down-{roles.scheme}").as_posix(),
+                close=icon_file(f"close-{roles.scheme}").as_posix(),
             )
         )
         self.changed.emit()

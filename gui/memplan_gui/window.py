@@ -11,7 +11,7 @@ from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QGuiApplicat
 from PySide6.QtWidgets import QMainWindow, QWidget
 
 from memplan_gui.actions import Menus, choices_menu
-from memplan_gui.pieces import row
+from memplan_gui.pieces import PANEL_WIDTH, row
 from memplan_gui.settings import Settings
 from memplan_gui.theme import THEME_CHOICES, Theme
 
@@ -24,11 +24,10 @@ if TYPE_CHECKING:
 
 DEFAULT_SIZE = QSize(1360, 900)
 LEAST_SIZE = QSize(960, 640)
-PANEL_WIDTH = 344
 ZOOM = 0.8
 HINT = (
-    "This is an example. Change the model, the batch or the device at the left, or flip a lever under the chart: "
-    "the answer follows at once. Drop a config.json anywhere to plan another model."
+    "An example. Change anything at the left, or flip a lever: the answer follows. "
+    "Drop a config.json to plan your own model."
 )
 
 

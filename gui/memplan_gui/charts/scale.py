@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from memplan import UNIT_BYTES, UNIT_NAMES, Unit
 
 THIN_SPACE = "\u2009"
-ROOM_FOR_TOTALS = 1.16
-"""How much further than the longest bar the axis goes, so that its total has room."""
 LEAST_USE = 0.45
 """An axis whose longest bar uses less of it than this is too wide."""
+FAR_TOO_WIDE = 0.2
+"""Below this use nothing can be read, so the axis does not wait."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,12 +73,22 @@ def grouped(value: float, decimals: int = 0) -> str:
     return f"{value:,.{decimals}f}".replace(",", THIN_SPACE)
 
 
-def axis_end(longest: float, usable: float) -> float:
-    """Where an axis from zero ends that holds the longest bar, its total, and the usable line."""
-    return max(longest * ROOM_FOR_TOTALS, usable * 1.08, 1.0)
+def axis_end(longest: float, usable: float, room_share: float) -> float:
+    """Where an axis from zero ends that holds the longest bar, its total, and the usable line.
+
+    Args:
+        longest: the furthest that a bar reaches.
+        usable: where the usable line stands.
+        room_share: the fraction of the axis that the total behind the longest bar needs.
+    """
+    return max(longest / (1 - min(room_share, 0.5)), usable * 1.06, 1.0)
 
 
-def keeps(end: float, longest: float, usable: float) -> bool:
+def is_far_too_wide(end: float, wanted: float) -> bool:
+    """Whether an axis that ends there must be narrowed at once."""
+    return wanted < end * FAR_TOO_WIDE
+
+
+def keeps(end: float, wanted: float) -> bool:
     """Whether an axis that ends there may stay as it is, so that the eye sees what changed."""
-    wanted = axis_end(longest, usable)
     return wanted <= end * 1.001 and wanted >= end * LEAST_USE

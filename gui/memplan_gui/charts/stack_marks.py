@@ -9,7 +9,7 @@ from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen, QPolygon
 
 from memplan import format_bytes
 from memplan_gui.charts.look import ChartLook, fill_term, hatch
-from memplan_gui.charts.scale import Scale, value_ticks
+from memplan_gui.charts.scale import Scale, axis_end, value_ticks
 from memplan_gui.colours import TERM_LOOKS, text_on
 from memplan_gui.presenters.stack import Bar, Segment, StackChart
 
@@ -17,6 +17,7 @@ MOST_BAR_HEIGHT = 44.0
 BAR_SHARE = 0.66
 LABEL_GAP = 12.0
 LABEL_PADDING = 6.0
+TOTAL_GAP = 8.0
 PIXELS_PER_TICK = 110
 
 
@@ -71,6 +72,20 @@ def row_labels_width(chart: StackChart, look: ChartLook) -> float:
     """The room that the instants' names need, left of the bars."""
     metrics = QFontMetricsF(look.bold)
     return max((metrics.horizontalAdvance(bar.title) for bar in chart.bars), default=0.0) + LABEL_GAP + 12
+
+
+def end_of_axis(chart: StackChart, look: ChartLook, width: float) -> float:
+    """Where the axis of a chart of that width ends: its longest bar and the total behind it have room."""
+    total = QFontMetricsF(look.bold).horizontalAdvance(
+        total_text(chart, max(bar.total for bar in chart.bars), peak=True)
+    )
+    return axis_end(chart.longest, chart.usable, (total + TOTAL_GAP + 14) / max(width, 1.0))
+
+
+def total_text(chart: StackChart, total: int, *, peak: bool) -> str:
+    """What stands behind a bar: its length; the unit and a word at the peak alone."""
+    text = format_bytes(total, chart.unit)
+    return f"{text}  peak" if peak else text.split(" ")[0]
 
 
 def paint_stack(painter: QPainter, marks: StackMarks, *, clip: bool) -> None:
@@ -161,13 +176,12 @@ def _paint_segment_label(painter: QPainter, marks: StackMarks, rect: QRectF, seg
 
 
 def _paint_total(painter: QPainter, marks: StackMarks, row: int, bar: Bar) -> None:
-    text = format_bytes(bar.total, marks.chart.unit)
-    text = f"{text}  peak" if bar.is_peak else text.split(" ")[0]
+    text = total_text(marks.chart, bar.total, peak=bar.is_peak)
     font = marks.look.bold if bar.is_peak else marks.look.body
     end = max(bar.total, marks.chart.need_high) if bar.decides else bar.total
     rect = marks.bar_rect(row, end, end)
     width = QFontMetricsF(font).horizontalAdvance(text)
-    place = QRectF(rect.left() + 8, rect.top(), width + 4, rect.height())
+    place = QRectF(rect.left() + TOTAL_GAP, rect.top(), width + 4, rect.height())
     line = marks.scale.x(marks.chart.usable)
     if place.left() - 4 < line < place.right() + 4:
         place.moveLeft(line + 6)

@@ -9,8 +9,8 @@ from PySide6.QtGui import QFontMetricsF, QPainter, QPen
 
 from memplan_gui.charts.legend import legend_height, legend_texts, paint_legend, place_entries
 from memplan_gui.charts.look import ChartLook
-from memplan_gui.charts.scale import Scale, axis_end, value_ticks
-from memplan_gui.charts.stack_marks import PIXELS_PER_TICK, StackMarks, paint_stack, row_labels_width
+from memplan_gui.charts.scale import Scale, value_ticks
+from memplan_gui.charts.stack_marks import PIXELS_PER_TICK, StackMarks, end_of_axis, paint_stack, row_labels_width
 from memplan_gui.presenters.stack import StackChart
 
 PICTURE_SIZE = QSizeF(960, 480)
@@ -41,7 +41,7 @@ def paint_picture(painter: QPainter, picture: StackPicture, look: ChartLook, siz
     left = MARGIN + row_labels_width(picture.chart, look)
     top = MARGIN + 2 * LINE + 32
     area = QRectF(left, top, size.width() - MARGIN - left, legend_top - AXIS_HEIGHT - 8 - top)
-    scale = Scale(0.0, axis_end(picture.chart.longest, picture.chart.usable), area.left(), area.right())
+    scale = Scale(0.0, end_of_axis(picture.chart, look, area.width()), area.left(), area.right())
     paint_stack(painter, StackMarks(picture.chart, area, scale, look), clip=False)
     paint_axis(painter, picture.chart, area, scale, look)
     paint_legend(painter, entries, QPointF(MARGIN, legend_top), look)

@@ -6,13 +6,20 @@ from typing import Any
 
 import pyqtgraph as pg
 from PySide6.QtCore import QEasingCurve, QEvent, QPointF, QRectF, Qt, QTimer, QVariantAnimation, Signal
-from PySide6.QtGui import QKeyEvent, QPainter, QPaintEvent
+from PySide6.QtGui import QKeyEvent, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QGraphicsObject, QStyle, QStyleOptionGraphicsItem, QWidget
 
 from memplan import Unit
 from memplan_gui.charts.look import ChartLook
-from memplan_gui.charts.scale import Scale, axis_end, keeps, value_ticks
-from memplan_gui.charts.stack_marks import PIXELS_PER_TICK, Spot, StackMarks, paint_stack, row_labels_width
+from memplan_gui.charts.scale import Scale, is_far_too_wide, keeps, value_ticks
+from memplan_gui.charts.stack_marks import (
+    PIXELS_PER_TICK,
+    Spot,
+    StackMarks,
+    end_of_axis,
+    paint_stack,
+    row_labels_width,
+)
 from memplan_gui.presenters.stack import StackChart
 
 TOP_MARGIN = 26
@@ -141,7 +148,7 @@ class StackPlot(pg.PlotWidget):
         self.setBackground(look.roles.window)
         self._axis.setPen(pg.mkPen(look.roles.border))
         self._axis.setTextPen(pg.mkPen(look.roles.muted))
-        self._axis.setStyle(tickFont=look.caption, tickLength=4, tickTextOffset=6)
+        self._axis.setStyle(tickFont=look.caption, tickLength=4, tickTextOffset=6, hideOverlappingLabels=False)
         self._item.update()
 
     def show_chart(self, chart: StackChart | None) -> None:
@@ -157,10 +164,10 @@ class StackPlot(pg.PlotWidget):
         left = round(row_labels_width(chart, self._look))
         self.getPlotItem().layout.setContentsMargins(left, TOP_MARGIN, RIGHT_MARGIN, 0)
         self._calm.stop()
-        end = axis_end(chart.longest, chart.usable)
-        if previous is None or end > self._end:
+        end = self._wanted_end(chart)
+        if previous is None or end > self._end * 1.001 or is_far_too_wide(self._end, end):
             self._jump(end)
-        elif not keeps(self._end, chart.longest, chart.usable):
+        elif not keeps(self._end, end):
             self._calm.start()
         self._item.update()
 
@@ -169,7 +176,7 @@ class StackPlot(pg.PlotWidget):
         self._is_zoomed = False
         self.zoomed.emit(False)
         if self._chart is not None:
-            self._jump(axis_end(self._chart.longest, self._chart.usable))
+            self._jump(self._wanted_end(self._chart))
 
     def zoom(self, factor: float) -> None:
         """Show more (factor below 1) or less of the axis, about its middle."""
@@ -185,6 +192,10 @@ class StackPlot(pg.PlotWidget):
             self._item.update()
             self.pinned.emit(spot)
 
+    def _wanted_end(self, chart: StackChart) -> float:
+        width = self.width() - row_labels_width(chart, self._look) - RIGHT_MARGIN
+        return end_of_axis(chart, self._look, width)
+
     def _jump(self, end: float) -> None:
         self._move.stop()
         self._set_end(end)
@@ -197,7 +208,7 @@ class StackPlot(pg.PlotWidget):
     def _narrow(self) -> None:
         if self._chart is None:
             return
-        end = axis_end(self._chart.longest, self._chart.usable)
+        end = self._wanted_end(self._chart)
         if self.style().styleHint(QStyle.StyleHint.SH_Widget_Animation_Duration, None, self) == 0:
             self._jump(end)
             return
@@ -260,6 +271,12 @@ class StackPlot(pg.PlotWidget):
             self.pin(None)
         else:
             super().keyPressEvent(event)
+
+    def resizeEvent(self, event: QResizeEvent | None) -> None:
+        """Totals need the same room in pixels at every width."""
+        super().resizeEvent(event)
+        if getattr(self, "_chart", None) is not None:  # pyqtgraph resizes while it is still being made
+            self.show_chart(self._chart)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Say once that the chart is on screen."""

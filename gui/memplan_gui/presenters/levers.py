@@ -8,6 +8,17 @@ from dataclasses import dataclass
 from memplan import LeverOffer, Unit, Verdict, saving_words
 from memplan_gui.presenters.verdict import ICONS
 
+SHORT_PRICES = {
+    "fused_optimizer": "Costs nothing",
+    "checkpointing": "A third more compute",
+    "smaller_batch": "Slower steps",
+    "optimizer_8bit": "8-bit rounding",
+    "lora": "Learns less",
+    "base_4bit": "Slower, learns less",
+    "sgd": "Trains worse",
+}
+"""The levers' prices in as many words as a card has room for; the whole price is one hover away."""
+
 
 @dataclass(frozen=True, slots=True)
 class LeverCard:
@@ -16,7 +27,7 @@ class LeverCard:
     id: str
     title: str
     saving: str
-    """Of the peak now, with its sign; empty where the lever does not apply."""
+    """Of the need now, with its sign, in the unit that stands above the cards; empty where it does not apply."""
     caption: str
     """The price in a few words, or why it does not apply."""
     is_on: bool
@@ -24,6 +35,15 @@ class LeverCard:
     then: Verdict | None
     """The verdict after it, where that differs from the verdict now."""
     tip: str
+
+    @property
+    def then_words(self) -> str:
+        """The verdict after it, in words."""
+        return (
+            {"fits": "then fits", "tight": "then tight", "does_not_fit": "then does not fit"}[self.then]
+            if self.then
+            else ""
+        )
 
     @property
     def then_icon(self) -> str:
@@ -49,8 +69,8 @@ def lever_card(offer: LeverOffer, now: Verdict, unit: Unit) -> LeverCard:
     return LeverCard(
         id=offer.lever.id,
         title=offer.lever.title,
-        saving=saving_words(offer.saving_bytes, unit) if applies else "",
-        caption=first_clause(price) if applies else reason_words(offer.sentence),
+        saving=saving_words(offer.saving_bytes, unit).split(" ")[0] if applies else "",
+        caption=SHORT_PRICES.get(offer.lever.id, first_clause(price)) if applies else reason_words(offer.sentence),
         is_on=offer.state == "on",
         applies=applies,
         then=offer.verdict if offer.state == "off" and offer.verdict != now else None,

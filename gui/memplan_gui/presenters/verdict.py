@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from memplan import Estimate, Unit, Verdict, basis_sentence, verdict_sentence
+from memplan import Estimate, Unit, Verdict, basis_sentence, format_bytes, verdict_sentence
 
 ICONS: dict[Verdict, str] = {
     "fits": "verdict-fits",
@@ -24,7 +24,6 @@ class VerdictView:
     """The colour role of icon and word."""
     word: str
     margin: str
-    """By how much; empty where the band of the need reaches over the usable line."""
     detail: str
     recipe: str
     basis: str
@@ -43,7 +42,7 @@ def verdict_view(estimate: Estimate, unit: Unit) -> VerdictView:
         icon=ICONS[estimate.verdict],
         role=estimate.verdict,
         word=word,
-        margin=found[1] if found else "",
+        margin=found[1] if found else tight_margin(estimate, unit),
         detail=f"{detail[:1].upper()}{detail[1:]} · {estimate.device_name}",
         recipe=recipe_words(estimate),
         basis=estimate.basis,
@@ -54,7 +53,13 @@ def verdict_view(estimate: Estimate, unit: Unit) -> VerdictView:
 
 def recipe_words(estimate: Estimate) -> str:
     """What the estimate assumed: dtypes, and the bytes per parameter that follow."""
-    return _capital(estimate.recipe.text)
+    return f"{estimate.recipe.text}: {estimate.recipe.bytes_per_parameter:.3g} bytes per parameter"
+
+
+def tight_margin(estimate: Estimate, unit: Unit) -> str:
+    """How far the band of the need reaches to either side of the usable line."""
+    free, over = estimate.usable_bytes - estimate.need.low, estimate.need.high - estimate.usable_bytes
+    return f"{format_bytes(free, unit)} free to {format_bytes(over, unit)} over"
 
 
 def _capital(text: str) -> str:
