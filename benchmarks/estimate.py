@@ -27,6 +27,6 @@ def edits(model: str) -> Callable[[], object]:
 
 def measure() -> Table:
     """Times the estimate of a 1B and of a 70B model."""
-    small = time_calls(f"estimate, {SMALL}", edits(SMALL), runs=RUNS)
-    large = time_calls(f"estimate, {LARGE}", edits(LARGE), runs=RUNS)
+    small = time_calls(SMALL, edits(SMALL), runs=RUNS)
+    large = time_calls(LARGE, edits(LARGE), runs=RUNS)
     return table("One estimate", [small, Timing(large.name, large.seconds, beside=small)])

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from rich.table import Table
 
-from benchmarks.timing import Timing, table, this_python, time_starts
+from benchmarks.timing import EXAMPLE, Timing, table, this_python, time_starts
 
 RUNS = 11
-EXAMPLE = "resources/examples/llama-3.1-8b.memplan"
 FIRST, ALL = "first_paint", "all_painted"
 
 

@@ -6,14 +6,17 @@ import os
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from rich import box
 from rich.table import Table
 
 MARK = "mark "
 WARM_UPS = 3
+EXAMPLE = "resources/examples/llama-3.1-8b.memplan"
 
 
 @dataclass(frozen=True)
@@ -53,9 +56,18 @@ def time_calls(name: str, call: Callable[[], object], *, runs: int) -> Timing:
     return Timing(name, tuple(seconds))
 
 
-def time_to_marks(command: Sequence[str], marks: Sequence[str], *, timeout_s: float = 60.0) -> dict[str, float]:
-    """Starts a process and returns the seconds from its launch to each line `mark NAME` on its standard error."""
-    environment = dict(os.environ, MEMPLAN_MARKS="1", MEMPLAN_EXIT_WHEN_PAINTED="1")
+def time_to_marks(
+    command: Sequence[str], marks: Sequence[str], *, home: str, timeout_s: float = 60.0
+) -> dict[str, float]:
+    """Starts a process and returns the seconds from its launch to each line `mark NAME` on its standard error.
+
+    Args:
+        command: the program and its arguments.
+        marks: the names to wait for.
+        home: a folder for the program's settings, so that a benchmark leaves a person's own alone.
+        timeout_s: how long it may take to end after its last mark.
+    """
+    environment = dict(os.environ, MEMPLAN_MARKS="1", MEMPLAN_EXIT_WHEN_PAINTED="1", XDG_CONFIG_HOME=home)
     seen: dict[str, float] = {}
     said: list[str] = []
     start = time.perf_counter()
@@ -91,20 +103,21 @@ def time_starts(
         The seconds to each mark, by program and mark.
     """
     seconds: dict[tuple[str, str], list[float]] = {}
-    for turn in range(runs + 1):
-        for name, (command, marks) in programs.items():
-            for mark, value in time_to_marks(command, marks).items():
-                if turn and mark in marks:
-                    seconds.setdefault((name, mark), []).append(value)
+    with tempfile.TemporaryDirectory() as home:
+        for turn in range(runs + 1):
+            for name, (command, marks) in programs.items():
+                for mark, value in time_to_marks(command, marks, home=home).items():
+                    if turn and mark in marks:
+                        seconds.setdefault((name, mark), []).append(value)
     return {key: tuple(values) for key, values in seconds.items()}
 
 
 def table(title: str, timings: Sequence[Timing]) -> Table:
-    """A table of medians, 99th percentiles and ratios."""
-    result = Table("what", title=title, title_justify="left")
+    """A table of medians, 99th percentiles and ratios; what a timing is held against stands in a row above it."""
+    result = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left", title_style="bold")
+    result.add_column("what", overflow="fold", min_width=34)
     for heading in ("median ms", "99% ms", "runs", "ratio"):
         result.add_column(heading, justify="right")
-    result.add_column("beside")
     for timing in timings:
         result.add_row(
             timing.name,
@@ -112,7 +125,6 @@ def table(title: str, timings: Sequence[Timing]) -> Table:
             f"{timing.slowest_percent_ms:.2f}",
             str(len(timing.seconds)),
             "" if timing.ratio is None else f"{timing.ratio:.2f}",
-            "" if timing.beside is None else timing.beside.name,
         )
     return result
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -26,13 +27,13 @@ def test_every_run_is_timed_and_none_is_shorter_than_the_call() -> None:
     assert min(timing.seconds) >= 0.002
 
 
-def test_marks_are_timed_from_the_launch() -> None:
+def test_marks_are_timed_from_the_launch(tmp_path: Path) -> None:
     code = "import sys, time; time.sleep(0.05); print('mark one', file=sys.stderr, flush=True); time.sleep(0.05); print('mark two', file=sys.stderr)"
-    seen = time_to_marks([sys.executable, "-c", code], ["one", "two"])
+    seen = time_to_marks([sys.executable, "-c", code], ["one", "two"], home=str(tmp_path))
     assert seen["one"] >= 0.05
     assert seen["two"] >= seen["one"] + 0.05
 
 
-def test_a_program_that_ends_without_its_mark_is_an_error() -> None:
+def test_a_program_that_ends_without_its_mark_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(RuntimeError, match="lost my way"):
-        time_to_marks([sys.executable, "-c", "import sys; sys.exit('lost my way')"], ["one"])
+        time_to_marks([sys.executable, "-c", "import sys; sys.exit('lost my way')"], ["one"], home=str(tmp_path))
