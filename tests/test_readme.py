@@ -50,6 +50,7 @@ def run(command: list[str], folder: Path) -> str:
 def test_there_are_blocks_to_run() -> None:
     assert blocks("python")
     assert blocks("console")
+    assert blocks("json")
 
 
 @pytest.mark.parametrize("block", blocks("python"))
@@ -67,6 +68,13 @@ def test_console_runs_and_prints_what_is_shown(block: str, folder: Path) -> None
     printed = run(["bash", "-euo", "pipefail", "-c", script], folder)
     if shown:
         assert printed == "\n".join(line.rstrip() for line in shown.strip("\n").splitlines())
+
+
+@pytest.mark.parametrize("block", blocks("json"))
+def test_a_plan_that_is_shown_opens(block: str, folder: Path) -> None:
+    (folder / "shown.memplan").write_text(block, encoding="utf-8")
+    # 3: it does not fit, which is an answer
+    run(["bash", "-c", "memplan estimate shown.memplan || [ $? = 3 ]"], folder)
 
 
 def test_files_that_the_readme_links_to_exist() -> None:
