@@ -40,10 +40,15 @@ def not_modelled(scenario: Scenario, architecture: Architecture) -> Iterator[Adv
     training, hardware = scenario.training, scenario.hardware
     if training.checkpointing in ("selective", "offload"):
         yield Advice("training.checkpointing", f"{training.checkpointing} is counted as full checkpointing.")
-    if hardware.sharding.strategy not in ("none", "ddp") and hardware.devices > 1:
-        words = "Sharded states are divided evenly; gathered layers are counted as two in flight."
+    strategy = hardware.sharding.strategy
+    if strategy in ("fsdp1", "zero3") and hardware.devices > 1:
+        words = f"Gathered layers of {strategy} are counted as those of FSDP2."
         yield Advice("hardware.sharding.strategy", words)
-    elif hardware.devices > 1:
+    elif strategy in ("zero1", "zero2", "megatron") and hardware.devices > 1:
+        yield Advice("hardware.sharding.strategy", "States are divided evenly; buckets are not modelled yet.")
+    elif strategy == "fsdp2" and hardware.devices > 1 and training.method != "full":
+        yield Advice("hardware.sharding.strategy", "Sharded adapters have not been held against traces yet.")
+    elif strategy in ("none", "ddp") and hardware.devices > 1:
         words = "Each device holds everything, and communication buckets as large as the gradients."
         yield Advice("hardware.devices", words)
     if training.lora.modules_to_save and training.method in ("lora", "qlora"):

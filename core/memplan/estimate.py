@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from memplan.architecture.counts import active, total
 from memplan.catalog import device as device_of
 from memplan.checks import advice, not_modelled
 from memplan.chosen_model import ChosenModel, chosen_model
 from memplan.explain import terms_of
 from memplan.memory.account import States, exact_states, states_of_size
+from memplan.memory.gathering import Gathering, compute_setup, gathering_of
 from memplan.memory.instants import timeline
-from memplan.memory.process import need_of, overheads, process_of, slack, usable_bytes
+from memplan.memory.process import Overheads, need_of, overheads, process_of, slack, usable_bytes
 from memplan.memory.setup import Setup
-from memplan.memory.sharding import communication_bytes, sharded
+from memplan.memory.sharding import SHARDS_WEIGHTS, bucket_bytes, data_parallel_devices, sharded
 from memplan.plan.scenario import Scenario
 from memplan.recipe import recipe_of
 from memplan.result import (
@@ -22,7 +25,6 @@ from memplan.result import (
     Instant,
     Need,
     Parameters,
-    TermName,
     Verdict,
 )
 
@@ -43,24 +45,19 @@ def estimate(scenario: Scenario) -> Estimate:
     device = device_of(hardware.device)
     setup = Setup.of(training)
     whole = _states(chosen, setup, scenario)
-    states = sharded(whole, hardware)
-    communication = communication_bytes(whole, chosen.architecture.num_layers, hardware)
-    line = timeline(chosen.architecture, setup, training, states, _frozen_layers(scenario, chosen))
-    over = overheads(device, hardware)
-    allocated = line.bytes.peak + communication + over.workspace
-    framework = over.workspace + over.context
-
-    def finished(instant: Instant) -> Instant:
-        beside: dict[TermName, int] = {
-            "communication buffers": communication if instant.step else 0,
-            "framework": framework,
-            "allocator slack": slack(instant.total_bytes),
-        }
-        merged = {**instant.bytes_by_term, **beside}
-        return Instant(instant.name, instant.step, instant.where, {t: merged[t] for t in TERMS if merged.get(t)})
-
-    instants = tuple(finished(one) for one in line.later)
-    first = tuple(finished(one) for one in line.first)
+    states, gathering = _on_one_device(chosen, setup, scenario, whole)
+    line = timeline(
+        chosen.architecture,
+        compute_setup(setup, hardware.sharding) if gathering else setup,
+        training,
+        states,
+        frozen_layers=_frozen_layers(scenario, chosen),
+        gathering=gathering,
+    )
+    over, buckets = overheads(device, hardware), bucket_bytes(states, hardware)
+    allocated = line.bytes.peak + buckets + over.workspace
+    instants = tuple(_whole_process(one, buckets, over) for one in line.later)
+    first = tuple(_whole_process(one, buckets, over) for one in line.first)
     peak = max((*first, *instants), key=lambda one: one.total_bytes)
     need, usable = need_of(allocated, over), usable_bytes(device, hardware)
     extrapolations = (*chosen.advice, *not_modelled(scenario, chosen.architecture))
@@ -83,6 +80,33 @@ def estimate(scenario: Scenario) -> Estimate:
         basis=_basis(extrapolations),
         warnings=(*extrapolations, *advice(scenario, setup, chosen.architecture)),
     )
+
+
+def _whole_process(instant: Instant, buckets: int, over: Overheads) -> Instant:
+    """The instant with what the process holds beside the tensors."""
+    terms = dict(instant.bytes_by_term)
+    if instant.step and buckets:
+        terms["communication buffers"] = terms.get("communication buffers", 0) + buckets
+    terms["allocator slack"] = slack(sum(terms.values()))
+    terms["framework"] = over.workspace + over.context
+    return Instant(instant.name, instant.step, instant.where, {term: terms[term] for term in TERMS if terms.get(term)})
+
+
+def _on_one_device(
+    chosen: ChosenModel, setup: Setup, scenario: Scenario, whole: States
+) -> tuple[States, Gathering | None]:
+    """The fullest device's share of the states, and what it gathers."""
+    hardware, training = scenario.hardware, scenario.training
+    devices = data_parallel_devices(hardware)
+    if devices == 1 or hardware.sharding.strategy not in SHARDS_WEIGHTS:
+        return sharded(whole, hardware), None
+    gathering = gathering_of(chosen.architecture, setup, hardware.sharding, devices)
+    if not chosen.exact or setup.packed:
+        return sharded(whole, hardware), gathering
+    states = exact_states(chosen.architecture, setup, training, _frozen_layers(scenario, chosen), devices)
+    if not setup.adapted:
+        states = replace(states, gradients=gathering.gradient_bytes(chosen.architecture))
+    return states, gathering
 
 
 def _frozen_layers(scenario: Scenario, chosen: ChosenModel) -> int:

@@ -12,7 +12,7 @@ def weights(architecture: Architecture) -> Iterator[tuple[Weight, int]]:
     """Every parameter tensor with how often it occurs; tied weights once."""
     for weight in architecture.outer_weights():
         yield weight, 1
-    for layer, count in architecture.layers:
+    for layer, count in architecture.kinds.items():
         for weight in layer.weights():
             yield weight, count
 
@@ -38,7 +38,7 @@ def total(architecture: Architecture) -> int:
 def active(architecture: Architecture) -> int:
     """Parameters that one token passes through: of each set of experts only those it is sent to."""
     idle = 0
-    for layer, count in architecture.layers:
+    for layer, count in architecture.kinds.items():
         if isinstance(layer.mlp, Experts):
             one = 3 * layer.mlp.hidden * layer.mlp.width
             idle += count * one * (layer.mlp.count - layer.mlp.per_token)

@@ -214,9 +214,17 @@ class Architecture:
         return sum(count for _, count in self.layers)
 
     @property
+    def kinds(self) -> dict[Layer, int]:
+        """Each kind of layer with how many there are of it."""
+        found: dict[Layer, int] = {}
+        for layer, count in self.layers:
+            found[layer] = found.get(layer, 0) + count
+        return found
+
+    @property
     def rotary_dim(self) -> int:
         """Width that rotary positions turn; 0 without."""
-        return max(layer.attention.rotary_dim for layer, _ in self.layers)
+        return max(layer.attention.rotary_dim for layer in self.kinds)
 
     def outer_weights(self) -> Iterator[Weight]:
         """Parameter tensors outside the layers; tied weights once."""

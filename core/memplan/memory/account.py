@@ -22,6 +22,7 @@ from memplan.memory.states import (
     gradient_dtype,
     has_master,
     held_tensors,
+    sharded_tensor,
     weight_bytes,
 )
 from memplan.memory.tape import rounded
@@ -53,9 +54,13 @@ class States:
         return self.weights + self.adapters
 
 
-def exact_states(architecture: Architecture, setup: Setup, training: Training, frozen_layers: int) -> States:
-    """States tensor by tensor."""
+def exact_states(
+    architecture: Architecture, setup: Setup, training: Training, frozen_layers: int, shards: int = 1
+) -> States:
+    """States tensor by tensor; with shards, of the device that holds the largest part of each."""
     tensors = held_tensors(architecture, setup)
+    if shards > 1:
+        tensors = tuple(sharded_tensor(tensor, shards) for tensor in tensors)
     if training.method == "freeze":
         tensors = tuple(_thawed(architecture, setup, training, frozen_layers))
     double_quant = training.quantization.double_quant

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from memplan.architecture.parts import Architecture
 from memplan.memory.account import States
+from memplan.memory.gathering import Gathering
 from memplan.memory.setup import Setup
 from memplan.memory.step import Moment, Passes, passes
 from memplan.memory.tape import rounded
@@ -24,9 +25,15 @@ class Timeline:
 
 
 def timeline(
-    architecture: Architecture, setup: Setup, training: Training, states: States, frozen_layers: int = 0
+    architecture: Architecture,
+    setup: Setup,
+    training: Training,
+    states: States,
+    *,
+    frozen_layers: int = 0,
+    gathering: Gathering | None = None,
 ) -> Timeline:
-    """Walk the fullest micro-batch and place it on the states.
+    """Walk the fullest micro-batch and place it on the states. With a gathering, `setup` is what modules compute in.
 
     With accumulation the last micro-batch is the fullest: gradients of the earlier ones are there already.
     """
@@ -34,12 +41,15 @@ def timeline(
     trains = training.method != "inference"
     buffered = training.gradients_dtype != "weights" and states.gradients > 0
     accumulates = trains and (training.gradient_accumulation > 1 or buffered)
+    if gathering is not None and accumulates:
+        gathering = gathering.accumulating()
     walked = passes(
         architecture,
         setup,
         batch,
         sequence,
-        accumulating=accumulates,
+        accumulating=accumulates and gathering is None,
+        gathering=gathering,
         frozen_layers=frozen_layers,
         with_backward=trains,
     )
@@ -66,6 +76,7 @@ def _instants(states: States, walked: Passes, present: int, ids: int, step: int,
             "activations": moment.activations,
             "logits and loss": moment.logits,
             "temporary buffers": moment.temporary,
+            "communication buffers": moment.communication,
         }
         return Instant(name, step, moment.where, _in_order(terms))
 

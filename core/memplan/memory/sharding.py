@@ -1,7 +1,7 @@
 """What each device of a data-parallel group holds of the states.
 
-The division is exact; transients (gathered units, buckets) are counted for the two strategies that gather weights, with
-two layers in flight. `estimate` says that sharded estimates are extrapolated.
+Strategies that divide weights gather them again unit by unit (`gathering`); what the others hold for a moment beside
+the states is DDP's buckets.
 """
 
 from __future__ import annotations
@@ -55,15 +55,11 @@ def sharded(states: States, hardware: Hardware) -> States:
     return divided
 
 
-def communication_bytes(states: States, num_layers: int, hardware: Hardware) -> int:
-    """Buffers of data-parallel communication.
+def bucket_bytes(states: States, hardware: Hardware) -> int:
+    """DDP's buckets: a copy of the gradients.
 
-    Equation: with gathered weights, two layers' worth of them; with DDP, a copy of the gradients (its buckets).
-    Source: torch/distributed/fsdp/_limiter_utils.py (two all-gathers in flight); torch DistributedDataParallel,
-    gradient_as_bucket_view=False.
+    Source: torch.nn.parallel.DistributedDataParallel, gradient_as_bucket_view=False (the default).
     """
     if data_parallel_devices(hardware) == 1:
         return 0
-    if hardware.sharding.strategy in SHARDS_WEIGHTS:
-        return 2 * share(states.weights, max(1, num_layers))
     return states.gradients if hardware.sharding.strategy in ("none", "ddp") else 0

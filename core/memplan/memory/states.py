@@ -7,12 +7,11 @@ those of the reference implementations (PyTorch 2.13, bitsandbytes 0.50, torchao
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import prod
 
-from memplan.architecture.counts import weights
-from memplan.architecture.parts import Architecture, Experts, Linear
+from memplan.architecture.parts import Architecture, Experts, Layer, Linear, Weight
 from memplan.memory.setup import Setup
 from memplan.memory.tape import rounded
 from memplan.number_formats import BYTES_PER_VALUE
@@ -51,18 +50,33 @@ class HeldTensor:
 @lru_cache(maxsize=512)
 def held_tensors(architecture: Architecture, setup: Setup) -> tuple[HeldTensor, ...]:
     """Every parameter tensor of the model and its adapters, in the order of the model's own parameters."""
-    tensors = []
-    for weight, count in weights(architecture):
-        packed = setup.packed and weight.linear and weight.component != "head"
-        dtype = setup.weights_dtype if packed else setup.unpacked_dtype
-        tensors.append(
-            HeldTensor(
-                weight.name, weight.shape, count, dtype, setup.base_trains, packed=packed, component=weight.component
-            )
-        )
+    tensors = list(outer_tensors(architecture, setup))
+    for layer, count in architecture.kinds.items():
+        tensors += [replace(tensor, count=count) for tensor in layer_tensors(layer, setup)]
     if setup.adapted:
-        tensors.extend(_adapters(architecture, setup))
+        tensors += _adapters(architecture, setup)
     return tuple(tensors)
+
+
+def outer_tensors(architecture: Architecture, setup: Setup) -> list[HeldTensor]:
+    """Parameter tensors outside the layers, without adapters."""
+    return [_held(weight, setup) for weight in architecture.outer_weights()]
+
+
+def layer_tensors(layer: Layer, setup: Setup) -> list[HeldTensor]:
+    """Parameter tensors of one layer, without adapters."""
+    return [_held(weight, setup) for weight in layer.weights()]
+
+
+def _held(weight: Weight, setup: Setup) -> HeldTensor:
+    packed = setup.packed and weight.linear and weight.component != "head"
+    dtype = setup.weights_dtype if packed else setup.unpacked_dtype
+    return HeldTensor(weight.name, weight.shape, 1, dtype, setup.base_trains, packed=packed, component=weight.component)
+
+
+def sharded_tensor(tensor: HeldTensor, devices: int) -> HeldTensor:
+    """The largest part of a tensor that is cut along its first axis."""
+    return replace(tensor, shape=(-(-tensor.shape[0] // devices), *tensor.shape[1:]))
 
 
 def _adapters(architecture: Architecture, setup: Setup) -> Iterator[HeldTensor]:
@@ -72,7 +86,7 @@ def _adapters(architecture: Architecture, setup: Setup) -> Iterator[HeldTensor]:
             for name, shape in (("lora_A", (rank, linear.inputs)), ("lora_B", (linear.outputs, rank))):
                 yield HeldTensor(f"{linear.name}.{name}", shape, count, setup.adapter_dtype, True, adapter=True)
     if setup.adapts_experts:
-        for layer, count in architecture.layers:
+        for layer, count in architecture.kinds.items():
             if isinstance(layer.mlp, Experts):
                 yield from _expert_adapters(layer.mlp, setup, count)
 
@@ -89,7 +103,7 @@ def _expert_adapters(experts: Experts, setup: Setup, count: int) -> Iterator[Hel
 
 def linears(architecture: Architecture) -> Iterator[tuple[Linear, int]]:
     """Every linear module with how often it occurs; the head once."""
-    for layer, count in architecture.layers:
+    for layer, count in architecture.kinds.items():
         attention, mlp = layer.attention, layer.mlp
         parts = [*attention.inputs, attention.output]
         parts += [getattr(mlp, name) for name in ("gate", "up", "down") if getattr(mlp, name, None) is not None]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from memplan.architecture.parts import Architecture, Layer
+from memplan.memory.gathering import NOTHING, Gathering
 from memplan.memory.setup import Setup
 from memplan.memory.tape import ACTIVATIONS, GRADIENTS, LOGITS, TEMPORARY
 from memplan.memory.walk import EndsWalk, LayerWalk, Peak, walk_ends, walk_layer
@@ -18,12 +20,13 @@ class Moment:
     logits: int
     temporary: int
     gradients: int
+    communication: int = 0
     where: str = ""
 
     @property
     def total(self) -> int:
         """All of it."""
-        return self.activations + self.logits + self.temporary + self.gradients
+        return self.activations + self.logits + self.temporary + self.gradients + self.communication
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +37,6 @@ class Passes:
     loss: Moment
     forward_end: Moment
     backward: Moment
-    backward_end: Moment
     ends: EndsWalk
     runs: tuple[Run, ...]
 
@@ -81,6 +83,7 @@ def passes(
     accumulating: bool = False,
     frozen_layers: int = 0,
     with_backward: bool = True,
+    gathering: Gathering | None = None,
 ) -> Passes:
     """Walk forward, loss and backward of one micro-batch."""
     runs = layer_runs(architecture, setup, batch, sequence, accumulating, frozen_layers)
@@ -90,17 +93,30 @@ def passes(
     )
     kept = sum(run.count * run.walk.kept for run in runs)
     cached = sum(run.count * run.walk.cached for run in runs)
-    forward = _forward(ends, runs, kept, cached)
-    loss = _moment(ends.loss, kept + cached, "head and loss")
-    forward_end = _moment(ends.forward_end, kept, "")
-    backward = _backward(ends, runs, kept) if with_backward else forward_end
-    layer_gradients = sum(run.count * run.walk.gradients for run in runs)
-    backward_end = Moment(ends.backward_end, 0, 0, ends.gradients + layer_gradients if with_backward else 0)
-    return Passes(forward, loss, forward_end, backward, backward_end, ends, runs)
+    gathered = gathering or Gathering(NOTHING, {}, reshards=True)
+    forward = max(_forward(ends, runs, kept, cached, gathered), key=lambda moment: moment.total)
+    held = _held_after_forward(runs, gathered)
+    last_buffer = gathered.layers.get(runs[-1].layer, NOTHING).buffer
+    loss = _moment(ends.loss, kept + cached, "head and loss", communication=gathered.root.weights + held + last_buffer)
+    root_stays = 0 if gathered.reshards else gathered.root.weights
+    forward_end = _moment(ends.forward_end, kept, "", communication=held + root_stays)
+    backward = forward_end
+    if with_backward:
+        backward = max(_backward(ends, runs, kept, gathered, held), key=lambda moment: moment.total)
+    return Passes(forward, loss, forward_end, backward, ends, runs)
+
+
+_NOTHING = (0, 0, 0, 0)
 
 
 def _moment(
-    peak: Peak, activations: int, where: str, *, gradients: int = 0, beside: tuple[int, ...] = (0, 0, 0, 0)
+    peak: Peak,
+    activations: int,
+    where: str,
+    *,
+    gradients: int = 0,
+    beside: tuple[int, ...] = _NOTHING,
+    communication: int = 0,
 ) -> Moment:
     tally = peak.tally
     return Moment(
@@ -108,46 +124,85 @@ def _moment(
         logits=tally[LOGITS] + beside[LOGITS],
         temporary=tally[TEMPORARY] + beside[TEMPORARY],
         gradients=tally[GRADIENTS] + gradients + beside[GRADIENTS],
+        communication=communication,
         where=where,
     )
 
 
-def _forward(ends: EndsWalk, runs: tuple[Run, ...], kept: int, cached: int) -> Moment:
-    """The fullest moment before the loss: what earlier layers keep grows, so it is the last layer of some run."""
-    first = runs[0].walk
+def _held_after_forward(runs: tuple[Run, ...], gathered: Gathering) -> int:
+    """Weights that stay gathered from forward to backward."""
+    if gathered.reshards:
+        return 0
+    return sum(run.count * gathered.layers.get(run.layer, NOTHING).weights for run in runs)
+
+
+def _forward(ends: EndsWalk, runs: tuple[Run, ...], kept: int, cached: int, gathered: Gathering) -> Iterator[Moment]:
+    """The fullest moments before the loss: what earlier layers keep grows, so they are the last layers of runs."""
+    first, root = runs[0].walk, gathered.root
     stays = first.input_bytes if ends.input_stays and not first.keeps_input else 0
-    moments = [_moment(ends.start, 0, "embeddings")]
+    yield _moment(ends.start, 0, "embeddings", communication=root.weights + root.buffer)
     before, position, total = 0, 0, sum(run.count for run in runs)
+    buffer, held = root.buffer, root.weights
     for run in runs:
         position += run.count
-        walk = run.walk
-        earlier = before + (run.count - 1) * (walk.kept + walk.cached)
-        held = stays if position > 1 else 0
+        walk, unit = run.walk, gathered.layers.get(run.layer, NOTHING)
+        earlier = before + (run.count - 1) * (walk.kept + walk.cached) + ends.held_in_forward
+        earlier += stays if position > 1 else 0
         where = f"layer {position} of {total}"
-        moments.append(_moment(walk.forward, earlier + ends.held_in_forward + held, where))
+        buffer = unit.buffer if run.count > 1 else buffer
+        held += 0 if gathered.reshards else (run.count - 1) * unit.weights
+        arriving = buffer + unit.buffer + max(unit.cast, unit.weights)
+        entry = Peak(walk.input_bytes, (walk.input_bytes, 0, 0, 0))
+        yield _moment(entry, earlier, f"gathering {where}", communication=held + arriving)
+        yield _moment(walk.forward, earlier, where, communication=held + unit.weights + unit.buffer)
         before += run.count * (walk.kept + walk.cached)
-    moments.append(_moment(ends.model_end, kept + cached + stays, "final norm"))
-    return max(moments, key=lambda moment: moment.total)
+        buffer = unit.buffer
+        held += 0 if gathered.reshards else unit.weights
+    yield _moment(ends.model_end, kept + cached + stays, "final norm", communication=held + buffer)
 
 
-def _backward(ends: EndsWalk, runs: tuple[Run, ...], kept: int) -> Moment:
-    """The fullest moment after the loss: gradients grow and kept tensors fall, so it is an end of some run."""
-    moments = [_moment(ends.loss_backward, kept, "loss")]
-    gradients, left, position = 0, kept, sum(run.count for run in runs)
-    total = position
+def _backward(ends: EndsWalk, runs: tuple[Run, ...], kept: int, gathered: Gathering, held: int) -> Iterator[Moment]:
+    """The fullest moments after the loss: gradients grow and kept tensors fall, so they are at the ends of runs."""
+    shards, root = bool(gathered.layers), gathered.root
+    position = total = sum(run.count for run in runs)
+    order = [gathered.layers.get(run.layer, NOTHING) for run in runs]
+    arriving = order[-1].buffer if gathered.reshards else 0
+    yield _moment(ends.loss_backward, kept, "loss", communication=root.weights + held + arriving)
+    gradients, left, reducing = 0, kept, 0
     beside = ends.held_in_backward.tally
-    for run in reversed(runs):
+    for index in reversed(range(len(runs))):
+        run, unit = runs[index], order[index]
         walk = run.walk
-        for done in {0, run.count - 1}:
-            held = left - (done + 1) * walk.kept
+        per_layer = unit.gradients if shards else walk.gradients
+        before = order[index - 1] if index else NOTHING
+        # Buffers differ at the first and the last layer of a run, so their neighbours are looked at as well.
+        for done in sorted({0, min(1, run.count - 1), max(0, run.count - 2), run.count - 1}):
+            next_unit = unit if done < run.count - 1 else before
+            arriving = next_unit.buffer if gathered.reshards else 0
+            waiting = unit.reduce_buffer if done else reducing
+            still = held - done * unit.weights if held else unit.weights
+            activations, done_gradients = left - (done + 1) * walk.kept, gradients + done * per_layer
             where = f"layer {position - done} of {total}"
-            moments.append(
-                _moment(walk.backward, held, where, gradients=gradients + done * walk.gradients, beside=beside)
+            communication = root.weights + still + arriving + waiting
+            yield _moment(
+                walk.backward, activations, where, gradients=done_gradients, beside=beside, communication=communication
             )
-        gradients += run.count * walk.gradients
+            if shards:
+                communication += unit.reduce_buffer - unit.weights - waiting
+                reduced = Peak(0, (0, 0, walk.input_bytes, walk.gradients))
+                where = f"reducing {where}"
+                yield _moment(
+                    reduced, activations, where, gradients=done_gradients, beside=beside, communication=communication
+                )
+        gradients += run.count * per_layer
         left -= run.count * walk.kept
+        held -= run.count * unit.weights if held else 0
+        reducing = unit.reduce_buffer
         position -= run.count
         if not walk.output_needs_grad:
             break
-    moments.append(_moment(ends.embedding_backward, 0, "embeddings", gradients=gradients))
-    return max(moments, key=lambda moment: moment.total)
+    communication = root.weights + reducing
+    yield _moment(ends.embedding_backward, 0, "embeddings", gradients=gradients, communication=communication)
+    if shards:
+        end = Peak(0, (ends.backward_end, 0, 0, ends.gradients))
+        yield _moment(end, 0, "reducing the root unit", gradients=gradients, communication=root.reduce_buffer)

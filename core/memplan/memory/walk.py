@@ -171,7 +171,7 @@ def walk_ends(
     tape, meter = ctx.tape, ctx.tape.meter
     ids = tape.new((batch, sequence), "int64")
     x, embed_locals, input_stays = embed(ctx, architecture, ids)
-    model_locals = positions_and_masks(ctx, [layer for layer, _ in architecture.layers], tape)
+    model_locals = positions_and_masks(ctx, list(architecture.kinds), tape)
     start = _peak(meter)
     input_dtype, input_shape = x.dtype, x.shape
     way_back = Tensor(Storage(meter, 0, TEMPORARY), input_shape, input_dtype, x.node, x.slot) if x.node else None

@@ -1,0 +1,97 @@
+"""Fully sharded data parallel (PyTorch's fully_shard): what gathering weights and reducing gradients holds.
+
+Each layer is a unit; embeddings, final norm and head make the root unit, which stays gathered while the model runs. The
+order of events, from torch/distributed/fsdp/_fully_shard (PyTorch 2.13):
+
+- forward: a unit's shards are cast and gathered into one buffer, which is copied out into the unit's weights. The
+  buffer stays until the next unit is copied out; the weights go when the unit's forward is over.
+- backward: the next unit is gathered while one runs; a unit's gradients are copied into a buffer that is reduced into
+  the gradient's shard. That buffer stays until the next unit's gradients are reduced.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from math import prod
+
+from memplan.architecture.parts import Architecture, Layer
+from memplan.memory.setup import Setup
+from memplan.memory.states import HeldTensor, layer_tensors, outer_tensors, sharded_tensor
+from memplan.memory.tape import rounded
+from memplan.number_formats import BYTES_PER_VALUE
+from memplan.plan.hardware import Sharding
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """Bytes of one unit of weights on one device."""
+
+    weights: int
+    """Gathered, ready to compute with."""
+    buffer: int
+    """What the all-gather fills."""
+    cast: int
+    """The device's own shards in the dtype that is gathered, if they are held in another."""
+    reduce_buffer: int
+    """What the reduce-scatter reads: gradients in the reduction's dtype."""
+    gradients: int
+    """The device's share of the gradients."""
+
+
+NOTHING = Unit(0, 0, 0, 0, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Gathering:
+    """The units of a model."""
+
+    root: Unit
+    layers: dict[Layer, Unit]
+    reshards: bool
+    """Weights go after forward and are gathered again in backward."""
+
+    def gradient_bytes(self, architecture: Architecture) -> int:
+        """The device's share of all gradients: one storage for each unit."""
+        return self.root.gradients + sum(self.layers[layer].gradients * n for layer, n in architecture.kinds.items())
+
+    def accumulating(self) -> Gathering:
+        """The same when gradients are there already: a unit's new share is added to the old one, then gone."""
+        layers = {layer: replace(unit, gradients=0) for layer, unit in self.layers.items()}
+        return replace(self, root=replace(self.root, gradients=0), layers=layers)
+
+
+def gathered_dtype(sharding: Sharding, weights_dtype: str) -> str:
+    """What weights are gathered and computed in."""
+    return "bf16" if sharding.mixed_precision else weights_dtype
+
+
+def compute_setup(setup: Setup, sharding: Sharding) -> Setup:
+    """The set-up that modules see: under mixed precision their weights are bf16."""
+    dtype = gathered_dtype(sharding, setup.weights_dtype)
+    return replace(setup, weights_dtype=dtype, unpacked_dtype=dtype if not setup.packed else setup.unpacked_dtype)
+
+
+def gathering_of(architecture: Architecture, setup: Setup, sharding: Sharding, devices: int) -> Gathering:
+    """Work out every unit."""
+    return Gathering(
+        root=_unit(outer_tensors(architecture, setup), sharding, devices),
+        layers={layer: _unit(layer_tensors(layer, setup), sharding, devices) for layer in architecture.kinds},
+        reshards=sharding.reshard_after_forward,
+    )
+
+
+def _unit(tensors: Iterable[HeldTensor], sharding: Sharding, devices: int) -> Unit:
+    weights = values = trainable = gradients = cast = 0
+    for tensor in tensors:
+        dtype = gathered_dtype(sharding, tensor.dtype)
+        shard = sharded_tensor(tensor, devices)
+        padded = devices * prod(shard.shape)
+        weights += int(rounded(padded * BYTES_PER_VALUE[dtype]))
+        values += padded * BYTES_PER_VALUE[dtype]
+        cast += padded // devices * BYTES_PER_VALUE[dtype] if dtype != tensor.dtype else 0
+        if tensor.trains:
+            reduced = BYTES_PER_VALUE["fp32" if sharding.mixed_precision else tensor.dtype]
+            trainable += padded * reduced
+            gradients += padded // devices * BYTES_PER_VALUE[tensor.dtype]
+    return Unit(weights, int(rounded(values)), int(rounded(cast)), int(rounded(trainable)), int(rounded(gradients)))
