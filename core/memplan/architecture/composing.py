@@ -1,0 +1,172 @@
+"""What compositions share: attention, feed-forward and decoder parts read from a Hugging Face config."""
+
+from __future__ import annotations
+
+from memplan.architecture.config_reader import ConfigReader
+from memplan.architecture.parts import (
+    Activation,
+    Architecture,
+    Attention,
+    Experts,
+    Layer,
+    Linear,
+    Mlp,
+    Norm,
+    NormKind,
+    Table,
+)
+from memplan.errors import ConfigError
+
+_ACTIVATIONS: dict[str, Activation] = {
+    "silu": "silu",
+    "swish": "silu",
+    "gelu": "gelu",
+    "gelu_new": "gelu_new",
+    "gelu_pytorch_tanh": "gelu_tanh",
+    "gelu_fast": "gelu_new",
+    "relu": "relu",
+}
+
+
+def read_activation(reader: ConfigReader, default: str, *keys: str) -> Activation:
+    """The activation named under the first of the keys that is there; one that is not known counts as silu."""
+    for key in keys:
+        if reader.config.get(key) is not None:
+            return _ACTIVATIONS.get(reader.text(key, default), "silu")
+    return _ACTIVATIONS[default]
+
+
+def read_head_dim(reader: ConfigReader, hidden: int, heads: int) -> int:
+    """Width of one head: head_dim, or the hidden size divided among the heads."""
+    if reader.config.get("head_dim") is not None:
+        return reader.size("head_dim")
+    if hidden % heads:
+        raise ConfigError(
+            f"hidden_size {hidden} is not divisible by {heads} heads",
+            place="config.num_attention_heads",
+            remedy="Give head_dim, or heads that divide hidden_size.",
+        )
+    return hidden // heads
+
+
+def read_kv_heads(reader: ConfigReader, heads: int, default: int | None = None) -> int:
+    """Key and value heads; they share the query heads evenly."""
+    kv_heads = reader.size("num_key_value_heads", default=heads if default is None else default)
+    if heads % kv_heads:
+        raise ConfigError(
+            f"{heads} heads can not be shared by {kv_heads} key and value heads", place="config.num_key_value_heads"
+        )
+    return kv_heads
+
+
+def read_attention(
+    reader: ConfigReader,
+    *,
+    qkv_bias: bool,
+    out_bias: bool,
+    qk_norm: NormKind | None = None,
+    default_kv_heads: int | None = None,
+    window: int | None = None,
+    softcap: bool = False,
+) -> Attention:
+    """Separate q, k and v projections with rotary positions over the whole head."""
+    hidden, heads = reader.size("hidden_size"), reader.size("num_attention_heads")
+    kv_heads, head_dim = read_kv_heads(reader, heads, default_kv_heads), read_head_dim(reader, hidden, heads)
+    return Attention(
+        name="self_attn",
+        heads=heads,
+        kv_heads=kv_heads,
+        head_dim=head_dim,
+        inputs=(
+            Linear("q_proj", hidden, heads * head_dim, qkv_bias),
+            Linear("k_proj", hidden, kv_heads * head_dim, qkv_bias),
+            Linear("v_proj", hidden, kv_heads * head_dim, qkv_bias),
+        ),
+        output=Linear("o_proj", heads * head_dim, hidden, out_bias),
+        rotary_dim=head_dim,
+        query_norm=Norm("q_norm", qk_norm, head_dim) if qk_norm else None,
+        key_norm=Norm("k_norm", qk_norm, head_dim) if qk_norm else None,
+        dropout=reader.fraction("attention_dropout", 0.0),
+        window=window,
+        softcap=softcap,
+    )
+
+
+def gated_mlp(name: str, hidden: int, width: int, activation: Activation, bias: bool = False) -> Mlp:
+    """down(act(gate(x)) * up(x)) with three matrices."""
+    return Mlp(
+        name=name,
+        gate=Linear("gate_proj", hidden, width, bias, "mlp"),
+        up=Linear("up_proj", hidden, width, bias, "mlp"),
+        down=Linear("down_proj", width, hidden, bias, "mlp"),
+        activation=activation,
+        width=width,
+    )
+
+
+def compose_decoder(
+    reader: ConfigReader,
+    layers: tuple[tuple[Layer, int], ...],
+    *,
+    norm: NormKind = "rms",
+    tied_default: bool = False,
+    embedding_scale: bool = False,
+    logits_softcap: bool = False,
+    known: bool = True,
+) -> Architecture:
+    """Embeddings, layers, a final norm and a head, named as llama names them."""
+    hidden, vocab = reader.size("hidden_size"), reader.size("vocab_size")
+    return Architecture(
+        model_type=reader.model_type,
+        hidden_size=hidden,
+        vocab_size=vocab,
+        tokens=Table("embed_tokens", vocab, hidden),
+        layers=layers,
+        final_norm=Norm("norm", norm, hidden),
+        head=Linear("lm_head", hidden, vocab, component="head"),
+        tied=reader.flag("tie_word_embeddings", tied_default),
+        embedding_scale=embedding_scale,
+        logits_softcap=logits_softcap,
+        known=known,
+    )
+
+
+def pre_norm_layer(reader: ConfigReader, attention: Attention, mlp: Mlp | Experts) -> Layer:
+    """A layer with a norm before each of its two blocks."""
+    hidden = reader.size("hidden_size")
+    return Layer(
+        attention=attention,
+        mlp=mlp,
+        attention_norm=Norm("input_layernorm", "rms", hidden),
+        mlp_norm=Norm("post_attention_layernorm", "rms", hidden),
+    )
+
+
+def llama_like(
+    reader: ConfigReader,
+    *,
+    qkv_bias: bool = False,
+    out_bias: bool = False,
+    qk_norm: NormKind | None = None,
+    default_kv_heads: int | None = None,
+    window: int | None = None,
+    known: bool = True,
+) -> Architecture:
+    """A decoder of equal llama-like layers."""
+    attention = read_attention(
+        reader,
+        qkv_bias=qkv_bias,
+        out_bias=out_bias,
+        qk_norm=qk_norm,
+        default_kv_heads=default_kv_heads,
+        window=window,
+    )
+    mlp = gated_mlp(
+        "mlp",
+        reader.size("hidden_size"),
+        reader.size("intermediate_size"),
+        read_activation(reader, "silu", "hidden_act"),
+        reader.flag("mlp_bias", False),
+    )
+    layer = pre_norm_layer(reader, attention, mlp)
+    return compose_decoder(reader, ((layer, reader.size("num_hidden_layers")),), known=known)

@@ -1,0 +1,17 @@
+"""How each model type is composed, from its Hugging Face config. Defaults are those of transformers 5.24."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from memplan.architecture.config_reader import ConfigReader
+from memplan.architecture.families import experts, gemma, gpt, llama
+from memplan.architecture.parts import Architecture
+
+FAMILIES: dict[str, Callable[[ConfigReader], Architecture]] = {
+    **llama.FAMILIES,
+    **gemma.FAMILIES,
+    **gpt.FAMILIES,
+    **experts.FAMILIES,
+}
+"""Model types with a composition of their own."""

@@ -1,0 +1,40 @@
+"""From a config.json to the architecture that it describes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+from memplan.architecture.composing import llama_like
+from memplan.architecture.config_reader import ConfigReader
+from memplan.architecture.families import FAMILIES
+from memplan.architecture.parts import Architecture
+from memplan.errors import ConfigError
+
+
+def architecture_of(config: Mapping[str, Any]) -> Architecture:
+    """Compose the architecture of a config.json.
+
+    Raises:
+        ConfigError: a value is missing or wrong; names the key and the remedy.
+    """
+    try:
+        key = json.dumps(config, sort_keys=True)
+    except (TypeError, ValueError) as error:
+        raise ConfigError(f"not plain JSON ({error})", place="config") from error
+    return _cached(key)
+
+
+@lru_cache(maxsize=512)
+def _cached(key: str) -> Architecture:
+    reader = ConfigReader(json.loads(key))
+    compose = FAMILIES.get(reader.model_type, _nearest)
+    return compose(reader)
+
+
+def _nearest(reader: ConfigReader) -> Architecture:
+    """A model type without a composition of its own is read as a llama-like decoder, and says so."""
+    bias = reader.flag("attention_bias", False)
+    return llama_like(reader, qkv_bias=bias, out_bias=bias, known=False)
