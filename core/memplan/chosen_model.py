@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 from memplan.architecture.counts import total
-from memplan.architecture.families import architecture_of
+from memplan.architecture.from_config import architecture_of
 from memplan.architecture.parts import Architecture
 from memplan.catalog import model as catalog_model
 from memplan.errors import ConfigError
