@@ -14,6 +14,7 @@ import sys
 from pathlib import Path
 
 PICTURE = Path("build") / "window.png"
+PICTURE_SIZE = "1440x900"
 SOME_DO_NOT_FIT = 3  # `memplan estimate` says so by its exit status; it is an answer, not a failure
 
 PLATFORMS_WITHOUT_A_SCREEN = ("offscreen", "minimal")
@@ -52,7 +53,7 @@ def show_without_display(plan: Path) -> int:
     if estimate.returncode not in (0, SOME_DO_NOT_FIT):
         return estimate.returncode
     PICTURE.parent.mkdir(exist_ok=True)
-    draw = [sys.executable, "-m", "memplan_gui", "--screenshot", str(PICTURE), str(plan)]
+    draw = [sys.executable, "-m", "memplan_gui", "--screenshot", str(PICTURE), "--size", PICTURE_SIZE, str(plan)]
     picture = subprocess.run(draw, check=False)
     if picture.returncode == 0:
         print(f"\nThe window as it would look: {PICTURE}")
