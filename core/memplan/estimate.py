@@ -11,10 +11,11 @@ from memplan.chosen_model import ChosenModel, chosen_model
 from memplan.explain import terms_of
 from memplan.memory.account import States, exact_states, states_of_size
 from memplan.memory.gathering import Gathering, compute_setup, gathering_of
-from memplan.memory.instants import timeline
+from memplan.memory.instants import Timeline, timeline
 from memplan.memory.process import Overheads, need_of, overheads, process_of, slack, usable_bytes
 from memplan.memory.setup import Setup
 from memplan.memory.sharding import SHARDS_WEIGHTS, bucket_bytes, data_parallel_devices, sharded
+from memplan.memory.stack import TRACED, stack_of
 from memplan.plan.scenario import Scenario
 from memplan.recipe import recipe_of
 from memplan.result import (
@@ -43,17 +44,10 @@ def estimate(scenario: Scenario) -> Estimate:
     """
     chosen, training, hardware = chosen_model(scenario.model), scenario.training, scenario.hardware
     device = device_of(hardware.device)
-    setup = Setup.of(training)
+    setup = Setup.of(training, stack_of(training))
     whole = _states(chosen, setup, scenario)
     states, gathering = _on_one_device(chosen, setup, scenario, whole)
-    line = timeline(
-        chosen.architecture,
-        compute_setup(setup, hardware.sharding) if gathering else setup,
-        training,
-        states,
-        frozen_layers=_frozen_layers(scenario, chosen),
-        gathering=gathering,
-    )
+    line = _walked(chosen, setup, scenario, states, gathering)
     over, buckets = overheads(device, hardware), bucket_bytes(states, hardware)
     allocated = line.bytes.peak + buckets + over.workspace
     instants = tuple(_whole_process(one, buckets, over) for one in line.later)
@@ -66,7 +60,7 @@ def estimate(scenario: Scenario) -> Estimate:
         model_name=chosen.name,
         parameters=_parameters(chosen, whole),
         recipe=recipe_of(setup, training, chosen.parameters, whole),
-        bytes=line.bytes,
+        trace=lambda: _walked(chosen, replace(setup, stack=TRACED), scenario, states, gathering).bytes,
         instants=instants,
         first_step=first,
         peak=peak,
@@ -79,6 +73,19 @@ def estimate(scenario: Scenario) -> Estimate:
         verdict=_verdict(need, usable),
         basis=_basis(extrapolations),
         warnings=(*extrapolations, *advice(scenario, setup, chosen.architecture)),
+    )
+
+
+def _walked(
+    chosen: ChosenModel, setup: Setup, scenario: Scenario, states: States, gathering: Gathering | None
+) -> Timeline:
+    return timeline(
+        chosen.architecture,
+        compute_setup(setup, scenario.hardware.sharding) if gathering else setup,
+        scenario.training,
+        states,
+        frozen_layers=_frozen_layers(scenario, chosen),
+        gathering=gathering,
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -166,7 +166,8 @@ class Estimate:
     model_name: str
     parameters: Parameters
     recipe: Recipe
-    bytes: TraceBytes
+    trace: Callable[[], TraceBytes] = field(repr=False, compare=False)
+    """Works out `bytes`, which only those who hold estimates against traces ask for."""
     instants: tuple[Instant, ...]
     """Loaded, then forward, loss, backward and optimizer step of every later step."""
     first_step: tuple[Instant, ...]
@@ -181,6 +182,11 @@ class Estimate:
     verdict: Verdict
     basis: Basis
     warnings: tuple[Advice, ...] = field(default=())
+
+    @property
+    def bytes(self) -> TraceBytes:
+        """Tensors alive as a trace sees them: on a CPU, with the newest library. `process` is the hardware's."""
+        return self.trace()
 
     @property
     def peak_bytes(self) -> int:

@@ -94,7 +94,7 @@ def mul(tape: Tape, a: Tensor, b: Tensor, *, role_a: str = "factor", role_b: str
 
 def mul_by_constant(tape: Tape, x: Tensor, constant: Tensor, role: str) -> Tensor:
     """x times a tensor that needs no gradient and is broadcast (cosines, a mask): the constant is kept."""
-    output_dtype = promoted(x.dtype, constant.dtype)
+    output_dtype = x.dtype if constant.dtype == "bool" else promoted(x.dtype, constant.dtype)
     needs = tape.needs_grad(x)
     kept = tape.keep(constant, role) if needs else None
     output = tape.new(x.shape, output_dtype)
@@ -249,7 +249,7 @@ def _pointwise_step(tape: Tape, x: Tensor, output: Tensor, kept: Tensor | None) 
 
 
 def layer_norm(tape: Tape, x: Tensor, weight: Parameter, bias: Parameter | None) -> Tensor:
-    """Layer norm: keeps its input and two fp32 numbers a token. Under autocast it runs in fp32."""
+    """Layer norm: keeps its input and two numbers a token, fp32 on a device. Under autocast it runs in fp32."""
     if tape.autocast is not None:
         x = to(tape, x, "fp32")
     trains, needs = tape.needs_grad(weight), tape.needs_grad(x)
@@ -257,8 +257,9 @@ def layer_norm(tape: Tape, x: Tensor, weight: Parameter, bias: Parameter | None)
     if trains or needs:
         tape.keep_weight()
     output = tape.new(x.shape, x.dtype)
-    mean = tape.new((*x.shape[:-1], 1), "fp32")
-    inverse = tape.new((*x.shape[:-1], 1), "fp32")
+    moments = "fp32" if tape.on_device else x.dtype
+    mean = tape.new((*x.shape[:-1], 1), moments)
+    inverse = tape.new((*x.shape[:-1], 1), moments)
     if not (trains or needs):
         return output
     kept = (kept_x, tape.keep(mean, "mean"), tape.keep(inverse, "1 / deviation"))
@@ -299,8 +300,8 @@ def rotate_half(tape: Tape, x: Tensor) -> Tensor:
 
 
 def dropout(tape: Tape, x: Tensor, probability: float) -> Tensor:
-    """Dropout as the traces' CPU runs it: noise in the input's dtype, kept by a product. Nothing at probability 0."""
+    """Dropout: keeps a mask of one byte a value on a device, noise in the input's dtype on a CPU. Nothing at 0."""
     if probability == 0:
         return x
-    noise = tape.new(x.shape, x.dtype)
+    noise = tape.new(x.shape, "bool" if tape.on_device else x.dtype)
     return mul_by_constant(tape, x, noise, "dropout mask")

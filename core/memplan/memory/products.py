@@ -81,8 +81,11 @@ def matmul(tape: Tape, a: Tensor, b: Tensor, shape: tuple[Size, ...], role_a: st
 
 
 def softmax(tape: Tape, x: Tensor, dtype: str) -> Tensor:
-    """Softmax in a dtype; keeps its output. CUDA casts inside the kernel, a CPU before and after it."""
-    if not tape.on_cuda:
+    """Softmax in a dtype; keeps its output.
+
+    A device's kernel reads fp16 scores as they are and makes `gradient * output` in its backward; others cast first.
+    """
+    if not (tape.on_device and x.dtype == "fp16"):
         x = to(tape, x, dtype)
     needs = tape.needs_grad(x)
     output = tape.new(x.shape, dtype)
@@ -93,7 +96,7 @@ def softmax(tape: Tape, x: Tensor, dtype: str) -> Tensor:
     def run(grads: list[Tensor | None]) -> Grads:
         held = kept
         grad = given(grads)
-        product = tape.new(grad.shape, grad.dtype) if tape.on_cuda else None
+        product = tape.new(grad.shape, grad.dtype) if tape.on_device else None
         result = tape.new(grad.shape, before)
         del held, product
         return (result,)

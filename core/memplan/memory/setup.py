@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from memplan.memory.stack import TRACED, Stack
 from memplan.plan.training import Training
 
 
@@ -31,10 +32,11 @@ class Setup:
     """The base is held in 4 bit."""
     unpacked_dtype: str
     """dtype of what is not packed (embeddings, norms, head)."""
+    stack: Stack
 
     @classmethod
-    def of(cls, training: Training) -> Setup:
-        """The set-up of a scenario's training."""
+    def of(cls, training: Training, stack: Stack = TRACED) -> Setup:
+        """The set-up of a scenario's training on a stack."""
         lora, packed, method = training.lora, training.method == "qlora", training.method
         freezes = method == "freeze"
         return cls(
@@ -52,6 +54,7 @@ class Setup:
             adapter_dtype=lora.adapter_dtype,
             packed=packed,
             unpacked_dtype="fp32" if packed and training.quantization.fp32_unquantized else training.weights_dtype,
+            stack=stack,
         )
 
     def first_input(self) -> tuple[str, bool]:

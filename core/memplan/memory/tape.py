@@ -14,6 +14,7 @@ import heapq
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from math import prod
+from sys import getrefcount
 from typing import Any, TypeAlias
 
 from memplan.number_formats import BYTES_PER_VALUE
@@ -157,10 +158,10 @@ _LAST = 2**62  # gradient accumulation goes before everything else that is ready
 class Tape:
     """What is alive while a module runs forward and backward."""
 
-    def __init__(self, *, autocast: str | None = None, on_cuda: bool = False) -> None:
+    def __init__(self, *, autocast: str | None = None, on_device: bool = False) -> None:
         self.meter = Meter()
         self.autocast = autocast
-        self.on_cuda = on_cuda
+        self.on_device = on_device
         """Whether gradients that meet are added in place (a device) or into a new tensor (the traces' fake tensors)."""
         self.accumulating = False
         """Whether gradients of earlier micro-batches are there already."""
@@ -225,8 +226,11 @@ class Tape:
 
     @contextmanager
     def recomputing(self, num_packs: int) -> Iterator[None]:
-        """Run a checkpointed module again. PyTorch stops when the last value is back: what follows costs nothing."""
-        self._mute_at = self.packs + num_packs
+        """Run a checkpointed module again. PyTorch stops when the last value is back: what follows costs nothing.
+
+        A negative number runs it to its end.
+        """
+        self._mute_at = self.packs + num_packs if num_packs >= 0 else -1
         try:
             yield
         finally:
@@ -298,7 +302,7 @@ class Tape:
                 grad = given(grads)
                 if self.accumulating and not parameter.shared:
                     return ()  # added to the gradient of earlier micro-batches, then gone
-                if parameter.grad is not None and not self.on_cuda:
+                if parameter.grad is not None and not self.on_device:
                     grad = self.new(grad.shape, grad.dtype)  # the two uses' gradients are summed into a third tensor
                 grad.storage.become(GRADIENTS)
                 parameter.grad = grad.detached()
@@ -371,8 +375,16 @@ class Tape:
         held = buffer[slot]
         if held is None:
             buffer[slot] = result
-        elif not self.on_cuda:
+        elif not (self.on_device and _is_only_reference(held)):
             buffer[slot] = self.new(held.shape, held.dtype)
+
+
+def _is_only_reference(held: Tensor) -> bool:
+    """Whether autograd may add into a gradient: nobody else refers to it or its storage.
+
+    The counts are those of the buffer, the caller's local and this call's own arguments.
+    """
+    return getrefcount(held) <= 4 and getrefcount(held.storage) <= 2
 
 
 def _count_uses(root: Node) -> dict[Node, int]:

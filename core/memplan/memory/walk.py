@@ -84,7 +84,7 @@ def _now(meter: Meter) -> Peak:
 
 
 def _tape(setup: Setup, accumulating: bool) -> Tape:
-    tape = Tape(autocast=setup.autocast)
+    tape = Tape(autocast=setup.autocast, on_device=setup.stack.on_device)
     tape.accumulating = accumulating
     return tape
 
@@ -130,15 +130,21 @@ def walk_layer(
     kept = meter.now
     meter.restart()
     if needs:
+        again: Tensor | None = None
         assert root is not None, "an output that needs a gradient has a way back"
         if checkpoint is not None:
             # The layer is run again when the first step asks for a value; gradients made up to there are alive.
-            arrived = Storage(meter, tape.backward(root, until_held=True) - kept, TEMPORARY)
-            with tape.recomputing(num_packs):
+            reentrant = setup.stack.reentrant
+            alive = kept + output_bytes if reentrant else tape.backward(root, until_held=True)
+            arrived = Storage(meter, alive - kept, TEMPORARY)
+            with tape.recomputing(-1 if reentrant else num_packs):
                 root = layer_block(ctx, spec, checkpoint)
             tape.release_casts()
+            again = root if reentrant else None
+            root = Tensor(Storage(meter, 0, TEMPORARY), shape, dtype, root.node, root.slot)
             del arrived
         tape.backward(root)
+        del again
         del checkpoint  # the checkpoint's own reference to its input outlives the layer's backward steps
     return LayerWalk(
         forward=forward,
@@ -184,6 +190,8 @@ def walk_ends(
     model_end, loss_peak = state.model_end, _peak(meter)
     tape.release_casts()
     forward_end = _now(meter)
+    if setup.stack.releases_outputs:
+        state.logits = None
 
     meter.restart()
     if state.loss is not None and state.loss.needs_grad:

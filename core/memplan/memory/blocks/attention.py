@@ -17,7 +17,7 @@ def attention(ctx: Context, spec: Attention, x: Tensor) -> Tensor:
             q, k = _rotary(ctx, spec, q), _rotary(ctx, spec, k)
         output = _scores(ctx, spec, q, k, v)
         del q, k, v
-        if (_joined(spec) or _falls_back(ctx, spec)) and not ctx.tape.on_cuda and ctx.setup.attention == "fused":
+        if (_joined(spec) or _falls_back(ctx, spec)) and not ctx.tape.on_device and ctx.setup.attention == "fused":
             # A CPU's kernel answers in its queries' memory order, head by head here; CUDA's in token order.
             output = op.copied(ctx.tape, output)
         output = op.view(output, (ctx.batch, ctx.sequence, spec.heads * spec.head_dim))
@@ -130,7 +130,7 @@ def _partly_rotated(tape: Tape, x: Tensor, cos: Tensor, sin: Tensor, rotary_dim:
 
 def _falls_back(ctx: Context, spec: Attention) -> bool:
     """Whether a CPU has no fused kernel for it: dropout inside attention."""
-    return spec.dropout > 0 and not ctx.tape.on_cuda
+    return spec.dropout > 0 and not ctx.tape.on_device
 
 
 def _scores(ctx: Context, spec: Attention, q: Tensor, k: Tensor, v: Tensor) -> Tensor:

@@ -131,6 +131,8 @@ def finish(
             logits = op.times(tape, logits)
             logits = op.pointwise_by_output(tape, logits, "capped logits")
             logits = op.times(tape, logits)
+        if ctx.setup.stack.upcasts_in_model:
+            logits = op.to(tape, logits, "fp32")
         loss = causal_lm_loss(ctx, logits, ids) if with_loss else None
     return LossState(logits, loss, model_end)
 
@@ -149,7 +151,9 @@ def causal_lm_loss(ctx: Context, logits: Tensor, ids: Tensor) -> Tensor:
     tape = ctx.tape
     with tape.inside("loss", LOGITS):
         upcast = op.to(tape, logits, "fp32")
+        # Moved by one, a copy; the logits that it is made of stay the caller's.
+        scored = op.copied(tape, upcast) if ctx.setup.stack.copies_shifted_logits else upcast
         padded = tape.new((ctx.batch, ctx.sequence + 1), "int64")
         targets = tape.new((ctx.batch, ctx.sequence), "int64")
         del padded
-        return products.cross_entropy(tape, upcast, targets)
+        return products.cross_entropy(tape, scored, targets)

@@ -1,0 +1,60 @@
+"""Which software runs: the platform's kernels and the library's generation decide which copies are kept.
+
+Sources: transformers 4.45.2, 4.48.1 and 5.24; PyTorch 2.13, aten/src/ATen/native (SoftMax, Dropout, layer_norm).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from memplan.plan.training import Training
+
+NEWEST = (5, 24)
+"""The transformers version that the walk follows when a plan names none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stack:
+    """What the walk must know of platform and versions. Hashable."""
+
+    on_device: bool = True
+    """A device's kernels; otherwise those of the CPU that traces run on."""
+    version: tuple[int, int] = NEWEST
+    releases_outputs: bool = False
+    """The trainer keeps the loss alone: logits go when forward is over."""
+
+    @property
+    def reentrant(self) -> bool:
+        """Checkpoints before transformers 5 recompute a layer to its end and hold its output through its backward."""
+        return self.version < (5, 0)
+
+    @property
+    def upcasts_in_model(self) -> bool:
+        """Up to 4.45 the model itself turns its logits into fp32, which frees the 16-bit ones."""
+        return self.version < (4, 46)
+
+    @property
+    def copies_shifted_logits(self) -> bool:
+        """Before 4.49 the logits are moved by one and copied; since then the targets are."""
+        return self.version < (4, 49)
+
+
+TRACED = Stack(on_device=False)
+"""What traces run on."""
+
+
+def stack_of(training: Training) -> Stack:
+    """The stack of a scenario. Versions before 5 are taken to run under the Trainer, which drops the outputs."""
+    version = version_of(training.kernels_version)
+    return Stack(version=version, releases_outputs=training.trainer == "accelerate" or version < (5, 0))
+
+
+def version_of(text: str | None) -> tuple[int, int]:
+    """Major and minor of a version; the newest known when there is none to read.
+
+    >>> version_of("4.48.1"), version_of(None), version_of("5")
+    ((4, 48), (5, 24), (5, 0))
+    """
+    found = re.match(r"\s*v?(\d+)(?:\.(\d+))?", text or "")
+    return (int(found[1]), int(found[2] or 0)) if found else NEWEST
