@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from itertools import groupby
+from typing import Any
+
 from memplan.architecture.config_reader import ConfigReader
 from memplan.architecture.parts import (
     Activation,
@@ -150,9 +154,10 @@ def llama_like(
     qk_norm: NormKind | None = None,
     default_kv_heads: int | None = None,
     window: int | None = None,
+    first_sliding_layer: int = 0,
     known: bool = True,
 ) -> Architecture:
-    """A decoder of equal llama-like layers."""
+    """A decoder of llama-like layers; with a window, those that `layer_types` names slide, or all from a first on."""
     attention = read_attention(
         reader,
         qkv_bias=qkv_bias,
@@ -168,5 +173,11 @@ def llama_like(
         read_activation(reader, "silu", "hidden_act"),
         reader.flag("mlp_bias", False),
     )
-    layer = pre_norm_layer(reader, attention, mlp)
-    return compose_decoder(reader, ((layer, reader.size("num_hidden_layers")),), known=known)
+    count = reader.size("num_hidden_layers")
+    sliding = pre_norm_layer(reader, attention, mlp)
+    full = sliding if window is None else replace(sliding, attention=replace(attention, window=None))
+    types = reader.config.get("layer_types")
+    names: list[Any] = types if isinstance(types, list) and len(types) == count else []
+    slides = (names[i] == "sliding_attention" if names else i >= first_sliding_layer for i in range(count))
+    runs = groupby(sliding if one else full for one in slides)
+    return compose_decoder(reader, tuple((layer, len(list(run))) for layer, run in runs), known=known)

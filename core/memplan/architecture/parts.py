@@ -6,12 +6,14 @@ step keeps follows from walking them (`memplan.memory.blocks`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-NormKind = Literal["rms", "gemma_rms", "layer"]
-Activation = Literal["silu", "gelu", "gelu_tanh", "gelu_new", "relu"]
+NormKind = Literal["rms", "late_rms", "gemma_rms", "layer", "fp32_layer", "layer_1p", "centred"]
+"""late_rms: the gain in fp32 as well (OLMo 2). fp32_layer: in fp32 whatever the input (OLMo). layer_1p: the gain is
+1 + weight (Nemotron). centred: a layer norm of single operations in fp32 (Cohere)."""
+Activation = Literal["silu", "gelu", "gelu_tanh", "gelu_new", "relu", "relu2", "xielu", "bloom_gelu"]
 Component = Literal["embeddings", "attention", "mlp", "experts", "norms", "head"]
 
 
@@ -60,13 +62,41 @@ class Norm:
     size: int
     bias: bool = False
     affine: bool = True
+    heads: int = 0
+    """Each of so many heads has a gain of its own: one tensor (Cohere), or as many modules (a "layer" norm: StableLM)."""
+
+    @property
+    def modules(self) -> int:
+        """How many modules it is."""
+        return self.heads if self.heads and self.kind == "layer" else 1
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of a module's gain."""
+        return (self.heads, self.size) if self.heads and self.modules == 1 else (self.size,)
 
     def weights(self) -> Iterator[Weight]:
         """The gain, then the bias; none at all without affine."""
-        if self.affine:
-            yield Weight(f"{self.name}.weight", (self.size,), "norms")
+        for _ in range(self.modules if self.affine else 0):
+            yield Weight(f"{self.name}.weight", self.shape, "norms")
             if self.bias:
-                yield Weight(f"{self.name}.bias", (self.size,), "norms")
+                yield Weight(f"{self.name}.bias", self.shape, "norms")
+
+
+@dataclass(frozen=True, slots=True)
+class Rotary:
+    """How positions turn heads, where it is not llama's way."""
+
+    table: int = 0
+    """Which of the model's tables of positions: sliding and full layers may have one each (Gemma 3)."""
+    pairs: bool = False
+    """Neighbours are turned, not halves of the head (Cohere, GLM)."""
+    spread: Literal["no", "once", "each"] = "no"
+    """Each layer spreads cosines and sines out again, once (GLM) or for queries and keys each (GPT-J)."""
+    fp32_tables: bool = False
+    """Cosines and sines stay in fp32 (OLMo)."""
+    fp32_heads: bool = False
+    """Heads are cast to fp32 and turned in it (Cohere)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,11 +113,16 @@ class Attention:
     fused: Literal["no", "by_part", "by_head"] = "no"
     """How a fused matrix's output is cut: q | k | v over the whole width, or within each head."""
     rotary_dim: int = 0
+    """How many values of each head positions turn; 0 for none."""
+    rotary: Rotary = Rotary()
     query_norm: Norm | None = None
     key_norm: Norm | None = None
+    """Over each head; over all heads at once where the norm is as wide as the projection (OLMo 2)."""
     dropout: float = 0.0
     softcap: bool = False
     window: int | None = None
+    softmax_in_fp32: bool = True
+    """Eager attention casts its scores for the softmax (GPT-2 does not)."""
     scaled_queries: bool = False
     """Queries are scaled by a product of their own (OPT)."""
 
@@ -155,7 +190,11 @@ class Layer:
     attention_out_norm: Norm | None = None
     mlp_out_norm: Norm | None = None
     parallel: bool = False
-    """Attention and feed-forward read the same input (GPT-NeoX)."""
+    """Attention and feed-forward read the same input (GPT-NeoX); the same norm's output without an `mlp_norm` (Phi)."""
+    residual_first: bool = False
+    """In parallel, the attention is added to the residual before the feed-forward is (Cohere)."""
+    residual_scale: bool = False
+    """What is added to the residual is scaled first (Granite)."""
     post_norm: bool = False
     """Norms stand after the residual sums (OPT-350m)."""
     dropout: float = 0.0
@@ -168,6 +207,12 @@ class Layer:
                 for weight in part.weights():
                     prefix = f"{part.name}." if isinstance(part, (Attention, Mlp, Experts)) else ""
                     yield Weight(prefix + weight.name, weight.shape, weight.component, weight.linear)
+
+
+def rotary_tables(layers: Iterable[Layer]) -> tuple[tuple[int, int], ...]:
+    """The tables of rotary positions that these layers read, as (number, width)."""
+    found = {(layer.attention.rotary.table, layer.attention.rotary_dim) for layer in layers}
+    return tuple(sorted(one for one in found if one[1]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,11 +245,14 @@ class Architecture:
     positions: Table | None = None
     position_ids_per_row: bool = False
     """Positions are worked out from a mask for each row (OPT)."""
-    embedding_scale: bool = False
+    embedding_scale: Literal["no", "buffer", "number"] = "no"
+    """Embeddings are scaled, by a tensor (Gemma) or by a plain number (Granite)."""
     embedding_dropout: float = 0.0
     projections: tuple[Linear, ...] = ()
     """In and out of a narrower embedding (OPT-350m)."""
     logits_softcap: bool = False
+    logits_scale: bool = False
+    """Logits are scaled by a number (Granite, Cohere)."""
     known: bool = True
     """Whether the composition is this model type's own; otherwise it is the nearest one."""
 
@@ -222,9 +270,9 @@ class Architecture:
         return found
 
     @property
-    def rotary_dim(self) -> int:
-        """Width that rotary positions turn; 0 without."""
-        return max(layer.attention.rotary_dim for layer in self.kinds)
+    def rotary_tables(self) -> tuple[tuple[int, int], ...]:
+        """Each table of rotary positions as (number, width); empty without."""
+        return rotary_tables(self.kinds)
 
     def outer_weights(self) -> Iterator[Weight]:
         """Parameter tensors outside the layers; tied weights once."""

@@ -104,12 +104,13 @@ def softmax(tape: Tape, x: Tensor, dtype: str) -> Tensor:
     return tape.record(output, (x,), run)
 
 
-def flash_attention(tape: Tape, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-    """Attention by a fused kernel: keeps q, k, v, its output and one fp32 log-sum-exp a row; never the scores."""
+def flash_attention(tape: Tape, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None) -> Tensor:
+    """Attention by a fused kernel: keeps q, k, v, its output, one fp32 log-sum-exp a row, a mask; never the scores."""
     if tape.autocast is not None:
         v, k, q = (to(tape, one, tape.autocast) for one in (v, k, q))
     needs = tape.needs_grad(q, k, v)
     kept = (tape.keep(q, "queries"), tape.keep(k, "keys"), tape.keep(v, "values")) if needs else None
+    kept_mask = tape.keep(mask, "mask") if needs and mask is not None else None
     output = tape.new((*q.shape[:-1], v.shape[-1]), q.dtype)
     sums = tape.new(q.shape[:-1], "fp32")
     if not needs:
@@ -118,7 +119,7 @@ def flash_attention(tape: Tape, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
     shapes = q.shape, k.shape, v.shape
 
     def run(grads: list[Tensor | None]) -> Grads:
-        held, dtype = (kept, kept_out), given(grads).dtype
+        held, dtype = (kept, kept_out, kept_mask), given(grads).dtype
         results = tuple(tape.new(shape, dtype) for shape in shapes)
         del held
         return results

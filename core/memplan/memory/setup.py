@@ -15,7 +15,7 @@ class Setup:
 
     weights_dtype: str
     autocast: str | None
-    attention: Literal["eager", "fused"]
+    attention: Literal["eager", "sdpa", "flash"]
     checkpointing: bool
     base_trains: bool
     """Whether the layers' own weights train."""
@@ -42,7 +42,7 @@ class Setup:
         return cls(
             weights_dtype=training.weights_dtype,
             autocast=None if training.autocast == "none" else training.autocast,
-            attention="eager" if training.attention == "eager" else "fused",
+            attention=training.attention,
             checkpointing=training.checkpointing != "none",
             base_trains=method in ("full", "freeze"),
             embeddings_train=method == "full" or (freezes and training.freeze.embeddings),

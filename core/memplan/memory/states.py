@@ -138,9 +138,9 @@ def weight_bytes(tensor: HeldTensor, *, double_quant: bool) -> int:
 
 
 def buffer_bytes(architecture: Architecture) -> int:
-    """Buffers that come with the model: two copies of the rotary frequencies, and an embedding scale."""
-    rotary = 2 * int(rounded(4 * (architecture.rotary_dim // 2))) if architecture.rotary_dim else 0
-    return rotary + (512 if architecture.embedding_scale else 0)
+    """Buffers that come with the model: two copies of each table's rotary frequencies, and an embedding scale."""
+    rotary = sum(2 * int(rounded(4 * (width // 2))) for _, width in architecture.rotary_tables)
+    return rotary + (int(rounded(1)) if architecture.embedding_scale == "buffer" else 0)
 
 
 def gradient_dtype(tensor: HeldTensor, training: Training) -> str:

@@ -33,6 +33,7 @@ def _gpt2(reader: ConfigReader) -> Architecture:
             output=Linear("c_proj", hidden, hidden, bias=True),
             fused="by_part",
             dropout=reader.fraction("attn_pdrop", 0.1),
+            softmax_in_fp32=False,
         ),
         mlp=Mlp(
             name="mlp",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TypedDict
 
 from memplan.architecture.composing import (
     compose_decoder,
@@ -22,6 +23,11 @@ from memplan.architecture.parts import (
 )
 
 
+class _Window(TypedDict):
+    window: int | None
+    first_sliding_layer: int
+
+
 def _llama(reader: ConfigReader) -> Architecture:
     bias = reader.flag("attention_bias", False)
     return llama_like(reader, qkv_bias=bias, out_bias=bias)
@@ -32,14 +38,23 @@ def _mistral(reader: ConfigReader) -> Architecture:
 
 
 def _qwen2(reader: ConfigReader) -> Architecture:
-    window = reader.optional_size("sliding_window", 4096) if reader.flag("use_sliding_window", False) else None
-    return llama_like(reader, qkv_bias=True, default_kv_heads=32, window=window)
+    return llama_like(reader, qkv_bias=True, default_kv_heads=32, **_qwen_window(reader))
 
 
 def _qwen3(reader: ConfigReader) -> Architecture:
     bias = reader.flag("attention_bias", False)
-    window = reader.optional_size("sliding_window", 4096) if reader.flag("use_sliding_window", False) else None
-    return llama_like(reader, qkv_bias=bias, out_bias=bias, qk_norm="rms", default_kv_heads=32, window=window)
+    return llama_like(reader, qkv_bias=bias, out_bias=bias, qk_norm="rms", default_kv_heads=32, **_qwen_window(reader))
+
+
+def _qwen_window(reader: ConfigReader) -> _Window:
+    """A window only where it is switched on, and then from `max_window_layers` on."""
+    if not reader.flag("use_sliding_window", False):
+        return {"window": None, "first_sliding_layer": 0}
+    first = reader.config.get("max_window_layers", 28)
+    return {
+        "window": reader.optional_size("sliding_window", 4096),
+        "first_sliding_layer": first if isinstance(first, int) else 28,
+    }
 
 
 def _phi3(reader: ConfigReader) -> Architecture:

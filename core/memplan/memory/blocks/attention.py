@@ -17,7 +17,7 @@ def attention(ctx: Context, spec: Attention, x: Tensor) -> Tensor:
             q, k = _rotary(ctx, spec, q), _rotary(ctx, spec, k)
         output = _scores(ctx, spec, q, k, v)
         del q, k, v
-        if (_joined(spec) or _falls_back(ctx, spec)) and not ctx.tape.on_device and ctx.setup.attention == "fused":
+        if (_joined(spec) or _falls_back(ctx, spec)) and not ctx.tape.on_device and ctx.setup.attention != "eager":
             # A CPU's kernel answers in its queries' memory order, head by head here; CUDA's in token order.
             output = op.copied(ctx.tape, output)
         output = op.view(output, (ctx.batch, ctx.sequence, spec.heads * spec.head_dim))
@@ -137,11 +137,16 @@ def _scores(ctx: Context, spec: Attention, q: Tensor, k: Tensor, v: Tensor) -> T
     tape = ctx.tape
     mask = ctx.masks.get(spec.window)
     groups = spec.heads // spec.kv_heads
-    if ctx.setup.attention == "fused" and not spec.softcap and not _falls_back(ctx, spec):
-        if mask is not None and groups > 1:
+    fused = ctx.setup.attention != "eager" and not spec.softcap
+    if fused and not _falls_back(ctx, spec):
+        if mask is None:
+            return products.flash_attention(tape, q, k, v)
+        if groups > 1:
             k, v = _repeated(ctx, spec, k), _repeated(ctx, spec, v)
-        return products.flash_attention(tape, q, k, v)
-    if ctx.setup.attention == "fused" and not spec.softcap:
+        # The kernel takes a mask of numbers, made from the model's mask of yes and no at each call.
+        numbers = tape.new((ctx.batch, 1, ctx.sequence, ctx.sequence), q.dtype)
+        return products.flash_attention(tape, q, k, v, numbers)
+    if fused:
         return _math_attention(ctx, spec, q, k, v)
     if groups > 1:
         k, v = _repeated(ctx, spec, k), _repeated(ctx, spec, v)
@@ -149,6 +154,9 @@ def _scores(ctx: Context, spec: Attention, q: Tensor, k: Tensor, v: Tensor) -> T
 
 
 def _repeated(ctx: Context, spec: Attention, x: Tensor) -> Tensor:
+    """Keys or values for every query head: a copy, but of one head a view of itself again and again."""
+    if spec.kv_heads == 1:
+        return op.view(x, (ctx.batch, spec.heads, ctx.sequence, spec.head_dim))
     return op.copied(ctx.tape, x, (ctx.batch, spec.heads, ctx.sequence, spec.head_dim))
 
 
@@ -166,7 +174,8 @@ def _eager(ctx: Context, spec: Attention, q: Tensor, k: Tensor, v: Tensor, mask:
         weights = op.times(tape, weights)
     if mask is not None:
         weights = op.plus_constant(tape, weights)
-    weights = op.to(tape, products.softmax(tape, weights, "fp32"), dtype)
+    own = "fp32" if spec.softmax_in_fp32 else dtype
+    weights = op.to(tape, products.softmax(tape, weights, own if tape.autocast is None else "fp32"), dtype)
     weights = op.dropout(tape, weights, spec.dropout)
     output = products.matmul(
         tape, weights, v, (ctx.batch, spec.heads, ctx.sequence, spec.head_dim), "weights", "values"
@@ -187,7 +196,7 @@ def _math_attention(ctx: Context, spec: Attention, q: Tensor, k: Tensor, v: Tens
         weights = products.softmax(tape, weights, "fp32")
         dropped = op.dropout(tape, weights, spec.dropout)
         cast = tape.new(dropped.shape, dtype)  # the weights' 16-bit copy, which the caller of the kernel drops
-        v = op.copied(tape, whole[2])
+        v = whole[2] if dtype == "fp32" else op.copied(tape, whole[2])
         output = products.matmul(tape, dropped, v, q.shape, "weights", "values")
         result = op.to(tape, output, dtype)
         del bias, cast

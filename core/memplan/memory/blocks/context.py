@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from memplan.architecture.parts import Linear, Norm, Table
+from memplan.memory import norms, products
 from memplan.memory import operations as op
-from memplan.memory import products
 from memplan.memory.setup import Setup
 from memplan.memory.tape import Grads, Parameter, Size, Tape, Tensor, given
 
@@ -17,6 +17,8 @@ class Context:
         self.parameters: dict[str, Parameter] = {}
         self.cos: Tensor | None = None
         self.sin: Tensor | None = None
+        self.other_positions: list[Tensor] = []
+        """Cosines and sines of further tables, which other layers read."""
         self.held_by_checkpoints: list[Tensor] = []
         self.masks: dict[int | None, Tensor | None] = {}
         """The attention mask for each window width; None where the kernel needs none."""
@@ -82,39 +84,15 @@ class Context:
         if spec is None:
             return x
         name = f"{module}.{spec.name}" if module else spec.name
-        weight = self.parameter(f"{name}.weight", (spec.size,))
+        weight = self.parameter(f"{name}.weight", spec.shape) if spec.affine else None
+        bias = self.parameter(f"{name}.bias", spec.shape) if spec.affine and spec.bias else None
         with self.tape.inside(name):
-            if spec.kind == "layer":
-                bias = self.parameter(f"{name}.bias", (spec.size,)) if spec.bias else None
-                return op.layer_norm(self.tape, x, weight, bias)
-            if spec.kind == "gemma_rms":
-                return _gemma_rms_norm(self.tape, x, weight)
-            return _rms_norm(self.tape, x, weight)
+            return norms.norm(self.tape, spec.kind, x, weight, bias)
 
     def embed(self, spec: Table, ids: Tensor) -> Tensor:
         """Rows of an embedding table."""
         with self.tape.inside(spec.name):
             return products.embedding(self.tape, ids, self.parameter(f"{spec.name}.weight", (spec.rows, spec.width)))
-
-
-def _rms_norm(tape: Tape, x: Tensor, weight: Parameter) -> Tensor:
-    """LlamaRMSNorm: in fp32, back to the input's dtype, then the gain."""
-    dtype = x.dtype
-    x = op.to(tape, x, "fp32")
-    variance = op.square_mean(tape, x)
-    x = op.mul_by_row_scalar(tape, x, op.rsqrt(tape, op.plus_constant(tape, variance)))
-    return op.scale(tape, op.to(tape, x, dtype), weight)
-
-
-def _gemma_rms_norm(tape: Tape, x: Tensor, weight: Parameter) -> Tensor:
-    """Gemma2RMSNorm: the gain (1 + weight) is applied in fp32, then back to the input's dtype."""
-    dtype = x.dtype
-    x = op.to(tape, x, "fp32")
-    x = op.mul_by_row_scalar(tape, x, op.rsqrt(tape, op.plus_constant(tape, op.square_mean(tape, x))))
-    gain = tape.new(weight.shape, "fp32")
-    if tape.needs_grad(weight):
-        tape.record(gain, (weight,), lambda grads: (grads[0],))
-    return op.to(tape, op.scale(tape, x, gain), dtype)
 
 
 def _packed_product(tape: Tape, x: Tensor, spec: Linear) -> Tensor:

@@ -36,6 +36,8 @@ def embed(ctx: Context, architecture: Architecture, ids: Tensor) -> tuple[Tensor
         positions = architecture.positions
         ctx.parameter(f"{positions.name}.weight", (positions.rows, positions.width), trains=setup.embeddings_train)
         learned = ctx.embed(positions, where)
+        if setup.checkpointing and setup.adapted:
+            ctx.held_by_checkpoints.append(x)  # its gradient's node holds it until backward is over
         model_locals += [x, learned, where]
         if architecture.position_ids_per_row:
             model_locals.append(tape.new((rows, ctx.sequence), "fp32"))
@@ -81,12 +83,13 @@ def positions_and_masks(ctx: Context, layers: Sequence[Layer], tape: Tape) -> li
 
 
 def _mask(ctx: Context, layers: Sequence[Layer], window: int | None, tape: Tape, dtype: str) -> Tensor | None:
-    """A mask where the kernel can not work it out: eager attention always, fused ones under a sliding window."""
+    """A mask where the kernel can not work it out: eager attention always, sdpa from a full sliding window on."""
     eager = ctx.setup.attention == "eager" or any(layer.attention.softcap for layer in layers)
-    slides = window is not None and ctx.sequence > window
-    if not eager and not slides:
+    if eager:
+        return tape.new((ctx.batch, 1, ctx.sequence, ctx.sequence), dtype)
+    if ctx.setup.attention == "flash" or window is None or ctx.sequence < window:
         return None
-    return tape.new((ctx.batch, 1, ctx.sequence, ctx.sequence), dtype if eager else "bool")
+    return tape.new((1, 1, ctx.sequence, ctx.sequence), "bool")
 
 
 class LossState(Generic[P]):
@@ -123,8 +126,7 @@ def finish(
         ctx.held_by_checkpoints += model_locals  # positions and masks are arguments of every checkpoint
     model_locals.clear()
     embed_locals.clear()
-    if ctx.setup.attention == "eager":
-        ctx.masks.clear()
+    ctx.masks.clear()
     with tape.inside(architecture.head.name, LOGITS):
         logits = _head(ctx, architecture, x)  # x, the last hidden state, stays a local until forward returns
         if architecture.logits_softcap:

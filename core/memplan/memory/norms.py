@@ -1,0 +1,71 @@
+"""Norms over the last axis as each family writes them, operation by operation."""
+
+from __future__ import annotations
+
+from memplan.architecture.parts import NormKind
+from memplan.memory import operations as op
+from memplan.memory.tape import Parameter, Tape, Tensor
+
+
+def norm(tape: Tape, kind: NormKind, x: Tensor, weight: Parameter | None, bias: Parameter | None) -> Tensor:
+    """A norm of any kind."""
+    if kind == "layer":
+        return op.layer_norm(tape, x, weight, bias)
+    if kind == "fp32_layer":
+        return op.to(tape, op.layer_norm(tape, op.to(tape, x, "fp32"), weight, bias), x.dtype)
+    assert weight is not None, "the other kinds have a gain"
+    if kind == "layer_1p":
+        return _layer_norm_1p(tape, x, weight, bias)
+    if kind == "centred":
+        return _centred_norm(tape, x, weight)
+    if kind == "gemma_rms":
+        return _gemma_rms_norm(tape, x, weight)
+    return _rms_norm(tape, x, weight, late=kind == "late_rms")
+
+
+def _rms_norm(tape: Tape, x: Tensor, weight: Parameter, *, late: bool) -> Tensor:
+    """LlamaRMSNorm: in fp32, back to the input's dtype, then the gain; OLMo 2 has the gain in fp32 as well."""
+    dtype = x.dtype
+    x = op.to(tape, x, "fp32")
+    variance = op.square_mean(tape, x)
+    x = op.mul_by_row_scalar(tape, x, op.rsqrt(tape, op.plus_constant(tape, variance)))
+    if late:
+        return op.to(tape, op.scale(tape, x, weight), dtype)
+    return op.scale(tape, op.to(tape, x, dtype), weight)
+
+
+def _gemma_rms_norm(tape: Tape, x: Tensor, weight: Parameter) -> Tensor:
+    """Gemma2RMSNorm: the gain (1 + weight) is applied in fp32, then back to the input's dtype."""
+    dtype = x.dtype
+    x = op.to(tape, x, "fp32")
+    x = op.mul_by_row_scalar(tape, x, op.rsqrt(tape, op.plus_constant(tape, op.square_mean(tape, x))))
+    return op.to(tape, op.scale(tape, x, _as_tensor(tape, weight, "fp32")), dtype)
+
+
+def _layer_norm_1p(tape: Tape, x: Tensor, weight: Parameter, bias: Parameter | None) -> Tensor:
+    """NemotronLayerNorm1P: a layer norm whose gain is 1 + weight; in autocast's 16 bit where there is autocast."""
+    dtype = tape.autocast or x.dtype
+    gain = op.to(tape, _as_tensor(tape, weight, weight.dtype), dtype)
+    shift = bias if bias is None or bias.dtype == dtype else op.to(tape, _as_tensor(tape, bias, bias.dtype), dtype)
+    x = op.to(tape, x, dtype)
+    with tape.no_autocast():
+        return op.layer_norm(tape, x, gain, shift)
+
+
+def _centred_norm(tape: Tape, x: Tensor, weight: Parameter) -> Tensor:
+    """CohereLayerNorm: mean and variance by single operations in fp32."""
+    dtype = x.dtype
+    x = op.to(tape, x, "fp32")
+    mean = op.mean(tape, x)
+    variance = op.square_mean(tape, op.minus_row_scalar(tape, x, mean))
+    x = op.mul_by_row_scalar(
+        tape, op.minus_row_scalar(tape, x, mean), op.rsqrt(tape, op.plus_constant(tape, variance))
+    )
+    gain = weight if weight.dtype == "fp32" else _as_tensor(tape, weight, "fp32")
+    return op.to(tape, op.scale(tape, x, gain), dtype)
+
+
+def _as_tensor(tape: Tape, weight: Parameter, dtype: str) -> Tensor:
+    """A tensor made of a weight alone (1 + weight, a cast): the gradient passes."""
+    made = tape.new(weight.shape, dtype)
+    return tape.record(made, (weight,), lambda grads: (grads[0],)) if tape.needs_grad(weight) else made
