@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import groupby
-from typing import Any
+from typing import Any, Literal
 
 from memplan.architecture.config_reader import ConfigReader
 from memplan.architecture.parts import (
@@ -114,7 +114,7 @@ def compose_decoder(
     *,
     norm: NormKind = "rms",
     tied_default: bool = False,
-    embedding_scale: bool = False,
+    embedding_scale: Literal["no", "buffer", "number"] = "no",
     logits_softcap: bool = False,
     known: bool = True,
 ) -> Architecture:

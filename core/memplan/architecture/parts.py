@@ -87,6 +87,8 @@ class Norm:
 class Rotary:
     """How positions turn heads, where it is not llama's way."""
 
+    joins: bool = False
+    """The turned part and the rest of each head are joined, even when the rest is empty (GPT-NeoX)."""
     table: int = 0
     """Which of the model's tables of positions: sliding and full layers may have one each (Gemma 3)."""
     pairs: bool = False

@@ -58,9 +58,7 @@ def _centred_norm(tape: Tape, x: Tensor, weight: Parameter) -> Tensor:
     x = op.to(tape, x, "fp32")
     mean = op.mean(tape, x)
     variance = op.square_mean(tape, op.minus_row_scalar(tape, x, mean))
-    x = op.mul_by_row_scalar(
-        tape, op.minus_row_scalar(tape, x, mean), op.rsqrt(tape, op.plus_constant(tape, variance))
-    )
+    x = op.mul_by_row_scalar(tape, op.minus_row_scalar(tape, x, mean), op.rsqrt(tape, op.plus_constant(tape, variance)))
     gain = weight if weight.dtype == "fp32" else _as_tensor(tape, weight, "fp32")
     return op.to(tape, op.scale(tape, x, gain), dtype)
 

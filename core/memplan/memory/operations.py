@@ -180,16 +180,46 @@ def plus_constant(tape: Tape, x: Tensor) -> Tensor:
 
 
 def square_mean(tape: Tape, x: Tensor) -> Tensor:
-    """x.pow(2).mean(-1, keepdim=True). The power keeps x."""
-    needs = tape.needs_grad(x)
-    kept = tape.keep(x, "input in fp32") if needs else None
-    squares = tape.new(x.shape, x.dtype)
-    output = tape.new((*x.shape[:-1], 1), x.dtype)
-    if not needs:
-        return output
-    shape, dtype = x.shape, x.dtype
+    """x.pow(2).mean(-1, keepdim=True) in fp32. The power keeps x."""
+    return mean(tape, square(tape, x, "input in fp32"))
 
-    def run_power(grads: list[Tensor | None]) -> Grads:
+
+def mean(tape: Tape, x: Tensor) -> Tensor:
+    """x.mean(-1, keepdim=True): nothing is kept."""
+    output = tape.new((*x.shape[:-1], 1), x.dtype)
+    if not tape.needs_grad(x):
+        return output
+    shape = x.shape
+    return tape.record(output, (x,), lambda grads: (tape.new(shape, given(grads).dtype),))
+
+
+def minus_row_scalar(tape: Tape, x: Tensor, scalar: Tensor) -> Tensor:
+    """x minus one number a token; nothing is kept."""
+    output = tape.new(x.shape, x.dtype)
+    if not tape.needs_grad(x):
+        return output
+    narrow = scalar.shape
+
+    def run(grads: list[Tensor | None]) -> Grads:
+        grad = given(grads)
+        negative = tape.new(grad.shape, grad.dtype)
+        total = tape.new(narrow, grad.dtype)
+        del negative
+        return grad, total
+
+    return tape.record(output, (x, scalar), run)
+
+
+def square(tape: Tape, x: Tensor, role: str) -> Tensor:
+    """x ** 2; keeps x. A device's autocast runs powers in fp32."""
+    if tape.autocast is not None and tape.on_device:
+        x = to(tape, x, "fp32")
+    output = tape.new(x.shape, x.dtype)
+    if not tape.needs_grad(x):
+        return output
+    kept, shape, dtype = tape.keep(x, role), x.shape, x.dtype
+
+    def run(grads: list[Tensor | None]) -> Grads:
         held = kept
         power = tape.new(shape, dtype)
         doubled = tape.new(shape, dtype)
@@ -198,8 +228,7 @@ def square_mean(tape: Tape, x: Tensor) -> Tensor:
         del doubled, held
         return (result,)
 
-    tape.record(squares, (x,), run_power)
-    return tape.record(output, (squares,), lambda grads: (tape.new(shape, given(grads).dtype),))
+    return tape.record(output, (x,), run)
 
 
 def rsqrt(tape: Tape, x: Tensor) -> Tensor:
@@ -248,13 +277,14 @@ def _pointwise_step(tape: Tape, x: Tensor, output: Tensor, kept: Tensor | None) 
     return tape.record(output, (x,), run)
 
 
-def layer_norm(tape: Tape, x: Tensor, weight: Parameter, bias: Parameter | None) -> Tensor:
+def layer_norm(tape: Tape, x: Tensor, weight: Parameter | Tensor | None, bias: Parameter | Tensor | None) -> Tensor:
     """Layer norm: keeps its input and two numbers a token, fp32 on a device. Under autocast it runs in fp32."""
     if tape.autocast is not None:
         x = to(tape, x, "fp32")
     trains, needs = tape.needs_grad(weight), tape.needs_grad(x)
     kept_x = tape.keep(x, "input") if trains or needs else None
-    if trains or needs:
+    kept_w = tape.keep(weight, "gain") if isinstance(weight, Tensor) and (trains or needs) else None
+    if isinstance(weight, Parameter) and (trains or needs):
         tape.keep_weight()
     output = tape.new(x.shape, x.dtype)
     moments = "fp32" if tape.on_device else x.dtype
@@ -263,10 +293,10 @@ def layer_norm(tape: Tape, x: Tensor, weight: Parameter, bias: Parameter | None)
     if not (trains or needs):
         return output
     kept = (kept_x, tape.keep(mean, "mean"), tape.keep(inverse, "1 / deviation"))
-    shape, dtype, w_shape = x.shape, x.dtype, weight.shape
+    shape, dtype, w_shape = x.shape, x.dtype, x.shape[-1:]
 
     def run(grads: list[Tensor | None]) -> Grads:
-        held = kept
+        held = kept, kept_w
         grad_x = tape.new(shape, dtype) if needs else None
         grad_w = tape.new(w_shape, dtype) if trains else None
         grad_b = tape.new(w_shape, dtype) if trains and bias is not None else None

@@ -206,6 +206,7 @@ def walk_ends(
     embedding_backward = _peak(meter)
     state.logits = None
     ctx.cos = ctx.sin = None
+    ctx.other_positions.clear()
     ctx.masks.clear()
     ctx.held_by_checkpoints.clear()
     gradients = meter.tally[GRADIENTS]

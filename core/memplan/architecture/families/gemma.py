@@ -50,7 +50,7 @@ def _gemma2(reader: ConfigReader) -> Architecture:
         kinds,
         norm="gemma_rms",
         tied_default=True,
-        embedding_scale=True,
+        embedding_scale="buffer",
         logits_softcap=reader.config.get("final_logit_softcapping", 30.0) is not None,
     )
 

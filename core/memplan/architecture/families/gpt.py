@@ -16,6 +16,7 @@ from memplan.architecture.parts import (
     Linear,
     Mlp,
     Norm,
+    Rotary,
     Table,
 )
 
@@ -74,6 +75,7 @@ def _gpt_neox(reader: ConfigReader) -> Architecture:
             output=Linear("dense", hidden, hidden, bias),
             fused="by_head",
             rotary_dim=int(head_dim * rotary),
+            rotary=Rotary(joins=True),
             dropout=reader.fraction("attention_dropout", 0.0),
         ),
         mlp=Mlp(

@@ -20,6 +20,7 @@ from memplan.architecture.parts import (
     Linear,
     Mlp,
     Norm,
+    Rotary,
 )
 
 
@@ -71,6 +72,7 @@ def _phi3(reader: ConfigReader) -> Architecture:
         output=Linear("o_proj", heads * head_dim, hidden),
         fused="by_part",
         rotary_dim=int(head_dim * rotary),
+        rotary=Rotary(joins=True),
         dropout=reader.fraction("attention_dropout", 0.0),
         window=reader.optional_size("sliding_window"),
     )

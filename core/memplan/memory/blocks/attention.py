@@ -6,6 +6,7 @@ from memplan.architecture.parts import Attention
 from memplan.memory import operations as op
 from memplan.memory import products
 from memplan.memory.blocks.context import Context
+from memplan.memory.blocks.rotary import joined, rotary
 from memplan.memory.tape import Grads, Size, Tape, Tensor, given
 
 
@@ -14,10 +15,10 @@ def attention(ctx: Context, spec: Attention, x: Tensor) -> Tensor:
     with ctx.tape.inside(spec.name):
         q, k, v = _heads(ctx, spec, x)
         if spec.rotary_dim:
-            q, k = _rotary(ctx, spec, q), _rotary(ctx, spec, k)
+            q, k = rotary(ctx, spec, q, k)
         output = _scores(ctx, spec, q, k, v)
         del q, k, v
-        if (_joined(spec) or _falls_back(ctx, spec)) and not ctx.tape.on_device and ctx.setup.attention != "eager":
+        if (joined(spec) or _falls_back(ctx, spec)) and not ctx.tape.on_device and ctx.setup.attention != "eager":
             # A CPU's kernel answers in its queries' memory order, head by head here; CUDA's in token order.
             output = op.copied(ctx.tape, output)
         output = op.view(output, (ctx.batch, ctx.sequence, spec.heads * spec.head_dim))
@@ -37,12 +38,13 @@ def _heads(ctx: Context, spec: Attention, x: Tensor) -> tuple[Tensor, Tensor, Te
         if index == 0 and spec.scaled_queries:
             y = op.times(tape, y)
         split = (ctx.batch, ctx.sequence, count, spec.head_dim)
+        over_heads = norm is not None and norm.size == spec.head_dim
         if norm is not None:
-            y = ctx.norm(norm, op.view(y, split), spec.name)
+            y = ctx.norm(norm, op.view(y, split) if over_heads else y, spec.name)
         shape = (ctx.batch, count, ctx.sequence, spec.head_dim)
         # Gradients come back head by head where rotary positions made new tensors, and are put in token order.
         rotated = index < 2 and spec.rotary_dim > 0
-        parts.append(op.view_with_copied_gradient(tape, y, shape) if rotated and norm is None else op.view(y, shape))
+        parts.append(op.view_with_copied_gradient(tape, y, shape) if rotated and not over_heads else op.view(y, shape))
     return parts[0], parts[1], parts[2]
 
 
@@ -82,50 +84,6 @@ def _record_split(tape: Tape, fused: Tensor, views: list[Tensor], *, copied: boo
     node = tape.node((fused,), run, num_outputs=3)
     for slot, view in enumerate(views):
         view.node, view.slot = node, slot
-
-
-def _rotary(ctx: Context, spec: Attention, x: Tensor) -> Tensor:
-    """x * cos + rotate_half(x) * sin, over the first rotary_dim values of each head."""
-    tape, cos, sin = ctx.tape, ctx.cos, ctx.sin
-    assert cos is not None, "the walk makes positions first"
-    assert sin is not None, "the walk makes positions first"
-    if not _joined(spec):
-        return _rotated(tape, x, cos, sin)
-    return _partly_rotated(tape, x, cos, sin, spec.rotary_dim)
-
-
-def _joined(spec: Attention) -> bool:
-    """Whether rotary positions turn a part of each head, which is then joined with the rest."""
-    return spec.rotary_dim > 0 and (spec.rotary_dim < spec.head_dim or spec.fused != "no")
-
-
-def _rotated(tape: Tape, x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
-    straight = op.mul_by_constant(tape, x, cos, "cosines")
-    turned = op.mul_by_constant(tape, op.rotate_half(tape, x), sin, "sines")
-    return op.add(tape, straight, turned)
-
-
-def _partly_rotated(tape: Tape, x: Tensor, cos: Tensor, sin: Tensor, rotary_dim: int) -> Tensor:
-    """The turned part and the rest are joined again, even when the rest is empty."""
-    head, whole = (*x.shape[:-1], rotary_dim), x.shape
-    rest_shape = (*x.shape[:-1], x.shape[-1] - rotary_dim)
-    turning, rest = Tensor(x.storage, head, x.dtype), Tensor(x.storage, rest_shape, x.dtype)
-    if tape.needs_grad(x):
-        for part in (turning, rest):
-            tape.record(part, (x,), lambda grads: (tape.new(whole, given(grads).dtype),))
-    turned = _rotated(tape, turning, cos, sin)
-    output = tape.new(whole, op.promoted(turned.dtype, rest.dtype))
-    if tape.needs_grad(turned, rest):
-        # The join's gradient is cut into views of itself.
-        def run(grads: list[Tensor | None]) -> Grads:
-            grad = given(grads)
-            return (
-                Tensor(grad.storage, head, grad.dtype),
-                Tensor(grad.storage, rest_shape, grad.dtype),
-            )
-
-        tape.record(output, (turned, rest), run)
-    return output
 
 
 def _falls_back(ctx: Context, spec: Attention) -> bool:

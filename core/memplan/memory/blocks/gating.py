@@ -11,6 +11,8 @@ def activation(tape: Tape, x: Tensor, kind: Activation) -> Tensor:
     """silu, gelu and its variants, relu."""
     if kind == "relu":
         return op.pointwise_by_output(tape, x, "relu")
+    if kind == "relu2":
+        return op.square(tape, op.pointwise_by_output(tape, x, "relu"), "relu")
     if kind == "gelu_new":
         return _gelu_new(tape, x)
     return op.pointwise(tape, x, "activation input")

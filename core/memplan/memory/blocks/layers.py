@@ -20,20 +20,30 @@ def layer(ctx: Context, spec: Layer, x: Tensor) -> Tensor:
     x = ctx.norm(None if spec.post_norm else spec.attention_norm, x)
     x = op.dropout(tape, attention(ctx, spec.attention, x), spec.dropout)
     x = ctx.norm(spec.attention_out_norm, x)
-    x = op.add(tape, residual, x)
+    x = _added(ctx, spec, residual, x)
     x = ctx.norm(spec.attention_norm if spec.post_norm else None, x)
     residual = x
     x = ctx.norm(None if spec.post_norm else spec.mlp_norm, x)
     x = op.dropout(tape, feed_forward(ctx, spec.mlp, x), spec.dropout)
     x = ctx.norm(spec.mlp_out_norm, x)
-    x = op.add(tape, residual, x)
+    x = _added(ctx, spec, residual, x)
     return ctx.norm(spec.mlp_norm if spec.post_norm else None, x)
+
+
+def _added(ctx: Context, spec: Layer, residual: Tensor, x: Tensor) -> Tensor:
+    """residual + x, or residual + x * number."""
+    return op.add(ctx.tape, residual, op.times(ctx.tape, x) if spec.residual_scale else x)
 
 
 def _parallel_layer(ctx: Context, spec: Layer, x: Tensor) -> Tensor:
     tape = ctx.tape
-    attended = op.dropout(tape, attention(ctx, spec.attention, ctx.norm(spec.attention_norm, x)), spec.dropout)
-    fed = op.dropout(tape, feed_forward(ctx, spec.mlp, ctx.norm(spec.mlp_norm, x)), spec.dropout)
+    normed = ctx.norm(spec.attention_norm, x) if spec.mlp_norm is None else None  # a local until the layer ends
+    attended = attention(ctx, spec.attention, normed or ctx.norm(spec.attention_norm, x))
+    attended = op.dropout(tape, attended, spec.dropout)
+    fed = feed_forward(ctx, spec.mlp, normed or ctx.norm(spec.mlp_norm, x))
+    fed = op.dropout(tape, fed, spec.dropout)
+    if spec.residual_first:
+        return op.add(tape, op.add(tape, x, attended), fed)
     return op.add(tape, op.add(tape, fed, attended), x)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Generic, TypeVar
 
-from memplan.architecture.parts import Architecture, Layer
+from memplan.architecture.parts import Architecture, Layer, rotary_tables
 from memplan.memory import operations as op
 from memplan.memory import products
 from memplan.memory.blocks.context import Context
@@ -26,7 +26,9 @@ def embed(ctx: Context, architecture: Architecture, ids: Tensor) -> tuple[Tensor
         x.node = tape.leaf((1,), x.dtype, needs_grad=True).node
     model_locals: list[Tensor] = []
     stays = True
-    if architecture.embedding_scale:
+    if architecture.embedding_scale == "number":
+        x = op.times(tape, x)
+    if architecture.embedding_scale == "buffer":
         x = op.mul_by_constant(tape, x, tape.new((1,), x.dtype), "embedding scale")
     if architecture.projections:
         x = ctx.linear(architecture.projections[0], x, "")
@@ -68,12 +70,16 @@ def positions_and_masks(ctx: Context, layers: Sequence[Layer], tape: Tape) -> li
     """Make what all layers read, on a tape of the caller's choice; returns the locals that the model holds."""
     held: list[Tensor] = []
     dtype = ctx.setup.unpacked_dtype
-    rotary_dim = max(layer.attention.rotary_dim for layer in layers)
-    if rotary_dim:
+    tables = rotary_tables(layers)
+    if tables:
         held.append(tape.new((1, ctx.sequence), "int64"))
-        angles = tape.new((1, ctx.sequence, rotary_dim), "fp32")
-        ctx.cos = op.to(tape, tape.new((1, ctx.sequence, rotary_dim), "fp32"), dtype)
-        ctx.sin = op.to(tape, tape.new((1, ctx.sequence, rotary_dim), "fp32"), dtype)
+    for _, width in tables:
+        if ctx.cos is not None and ctx.sin is not None:
+            ctx.other_positions += [ctx.cos, ctx.sin]
+        of_table = "fp32" if any(layer.attention.rotary.fp32_tables for layer in layers) else dtype
+        angles = tape.new((1, ctx.sequence, width), "fp32")
+        ctx.cos = op.to(tape, tape.new((1, ctx.sequence, width), "fp32"), of_table)
+        ctx.sin = op.to(tape, tape.new((1, ctx.sequence, width), "fp32"), of_table)
         del angles
     for window in {layer.attention.window for layer in layers}:
         ctx.masks[window] = _mask(ctx, layers, window, tape, dtype)
@@ -129,6 +135,8 @@ def finish(
     ctx.masks.clear()
     with tape.inside(architecture.head.name, LOGITS):
         logits = _head(ctx, architecture, x)  # x, the last hidden state, stays a local until forward returns
+        if architecture.logits_scale:
+            logits = op.times(tape, logits)
         if architecture.logits_softcap:
             logits = op.times(tape, logits)
             logits = op.pointwise_by_output(tape, logits, "capped logits")
