@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from itertools import groupby
-from typing import Any, Literal
+from typing import Literal
 
 from memplan.architecture.config_reader import ConfigReader
 from memplan.architecture.parts import (
@@ -29,6 +30,8 @@ _ACTIVATIONS: dict[str, Activation] = {
     "gelu_pytorch_tanh": "gelu_tanh",
     "gelu_fast": "gelu_new",
     "relu": "relu",
+    "relu2": "relu2",
+    "xielu": "xielu",
 }
 
 
@@ -116,6 +119,7 @@ def compose_decoder(
     tied_default: bool = False,
     embedding_scale: Literal["no", "buffer", "number"] = "no",
     logits_softcap: bool = False,
+    logits_scale: bool = False,
     known: bool = True,
 ) -> Architecture:
     """Embeddings, layers, a final norm and a head, named as llama names them."""
@@ -131,6 +135,7 @@ def compose_decoder(
         tied=reader.flag("tie_word_embeddings", tied_default),
         embedding_scale=embedding_scale,
         logits_softcap=logits_softcap,
+        logits_scale=logits_scale,
         known=known,
     )
 
@@ -173,11 +178,36 @@ def llama_like(
         read_activation(reader, "silu", "hidden_act"),
         reader.flag("mlp_bias", False),
     )
-    count = reader.size("num_hidden_layers")
-    sliding = pre_norm_layer(reader, attention, mlp)
-    full = sliding if window is None else replace(sliding, attention=replace(attention, window=None))
-    types = reader.config.get("layer_types")
-    names: list[Any] = types if isinstance(types, list) and len(types) == count else []
-    slides = (names[i] == "sliding_attention" if names else i >= first_sliding_layer for i in range(count))
-    runs = groupby(sliding if one else full for one in slides)
-    return compose_decoder(reader, tuple((layer, len(list(run))) for layer, run in runs), known=known)
+    layer = pre_norm_layer(reader, attention, mlp)
+    full = layer if window is None else replace(layer, attention=replace(attention, window=None))
+    slides = sliding_layers(reader, lambda index: index >= first_sliding_layer)
+    return compose_decoder(reader, runs_of(layer if one else full for one in slides), known=known)
+
+
+def sliding_layers(reader: ConfigReader, default: Callable[[int], bool]) -> list[bool]:
+    """Which layers slide: those that `layer_types` names, or those that the model type's own rule does."""
+    count, types = reader.size("num_hidden_layers"), reader.config.get("layer_types")
+    if isinstance(types, list) and len(types) == count:
+        return [name == "sliding_attention" for name in types]
+    return [default(index) for index in range(count)]
+
+
+def runs_of(layers: Iterable[Layer]) -> tuple[tuple[Layer, int], ...]:
+    """Equal layers that follow each other, with how many there are."""
+    return tuple((layer, len(list(run))) for layer, run in groupby(layers))
+
+
+def equal_layers(reader: ConfigReader, layer: Layer) -> tuple[tuple[Layer, int], ...]:
+    """As many of one layer as `num_hidden_layers` says."""
+    return ((layer, reader.size("num_hidden_layers")),)
+
+
+def plain_mlp(up: Linear, down: Linear, activation: Activation, name: str = "mlp") -> Mlp:
+    """down(act(up(x)))."""
+    return Mlp(name=name, up=up, down=down, activation=activation, width=up.outputs)
+
+
+def read_rotary_dim(reader: ConfigReader, head_dim: int, default: float) -> int:
+    """How many values of a head are turned: `partial_rotary_factor` of them."""
+    own = reader.fraction("partial_rotary_factor", default)
+    return int(head_dim * reader.mapping("rope_parameters").get("partial_rotary_factor", own))

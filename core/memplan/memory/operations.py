@@ -221,11 +221,10 @@ def square(tape: Tape, x: Tensor, role: str) -> Tensor:
 
     def run(grads: list[Tensor | None]) -> Grads:
         held = kept
-        power = tape.new(shape, dtype)
+        power = tape.new(shape, dtype)  # one expression: its parts go when it is over
         doubled = tape.new(shape, dtype)
-        del power
         result = tape.new(shape, dtype)
-        del doubled, held
+        del power, doubled, held
         return (result,)
 
     return tape.record(output, (x,), run)
@@ -242,9 +241,8 @@ def rsqrt(tape: Tape, x: Tensor) -> Tensor:
         held = kept
         cube = tape.new(shape, dtype)
         half = tape.new(shape, dtype)
-        del cube
         result = tape.new(shape, dtype)
-        del half, held
+        del cube, half, held
         return (result,)
 
     return tape.record(output, (x,), run)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memplan.memory.operations import to
+from memplan.memory.operations import copied, to
 from memplan.memory.tape import Grads, Parameter, Size, Tape, Tensor, given
 
 
@@ -58,10 +58,23 @@ def linear(tape: Tape, x: Tensor, weight: Parameter, bias: Parameter | None = No
     return tape.record(output, (x, w, b) if has_bias else (x, w), run)
 
 
-def matmul(tape: Tape, a: Tensor, b: Tensor, shape: tuple[Size, ...], role_a: str, role_b: str) -> Tensor:
-    """A batched product of two activations; keeps both."""
+def matmul(
+    tape: Tape,
+    a: Tensor,
+    b: Tensor,
+    shape: tuple[Size, ...],
+    role_a: str,
+    role_b: str,
+    *,
+    copies: tuple[bool, bool] = (False, False),
+) -> Tensor:
+    """A batched product of two activations; keeps both. `copies` names those in an order that it must first undo."""
     if tape.autocast is not None:
         b, a = to(tape, b, tape.autocast), to(tape, a, tape.autocast)
+    if copies[0]:
+        a = copied(tape, a)
+    if copies[1]:
+        b = copied(tape, b)
     a_needs, b_needs = tape.needs_grad(a), tape.needs_grad(b)
     kept_a = tape.keep(a, role_a) if b_needs else None
     kept_b = tape.keep(b, role_b) if a_needs else None

@@ -102,7 +102,7 @@ def _scores(ctx: Context, spec: Attention, q: Tensor, k: Tensor, v: Tensor) -> T
         if groups > 1:
             k, v = _repeated(ctx, spec, k), _repeated(ctx, spec, v)
         # The kernel takes a mask of numbers, made from the model's mask of yes and no at each call.
-        numbers = tape.new((ctx.batch, 1, ctx.sequence, ctx.sequence), q.dtype)
+        numbers = tape.new((ctx.batch, 1, ctx.sequence, ctx.sequence), tape.autocast or q.dtype)
         return products.flash_attention(tape, q, k, v, numbers)
     if fused:
         return _math_attention(ctx, spec, q, k, v)
@@ -125,7 +125,12 @@ def _square(ctx: Context, spec: Attention) -> tuple[Size, ...]:
 def _eager(ctx: Context, spec: Attention, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> Tensor:
     """softmax(q @ k.T * scale + mask) @ v, each step a tensor of its own."""
     tape, dtype = ctx.tape, q.dtype
-    weights = op.times(tape, products.matmul(tape, q, k, _square(ctx, spec), "queries", "keys"))
+    # Batch and heads are one axis of the product, which heads in token order are not: they are copied.
+    by_token, shared = ctx.batch > 1, spec.kv_heads in (1, spec.heads)
+    copies = by_token and not joined(spec), by_token and shared and not joined(spec)
+    product = products.matmul(tape, q, k, _square(ctx, spec), "queries", "keys", copies=copies)
+    weights = op.times(tape, product)
+    del product
     if spec.softcap:
         weights = op.times(tape, weights)
         weights = op.pointwise_by_output(tape, weights, "capped scores")
@@ -136,7 +141,13 @@ def _eager(ctx: Context, spec: Attention, q: Tensor, k: Tensor, v: Tensor, mask:
     weights = op.to(tape, products.softmax(tape, weights, own if tape.autocast is None else "fp32"), dtype)
     weights = op.dropout(tape, weights, spec.dropout)
     output = products.matmul(
-        tape, weights, v, (ctx.batch, spec.heads, ctx.sequence, spec.head_dim), "weights", "values"
+        tape,
+        weights,
+        v,
+        (ctx.batch, spec.heads, ctx.sequence, spec.head_dim),
+        "weights",
+        "values",
+        copies=(False, by_token and shared),
     )
     return op.copied(tape, output)
 

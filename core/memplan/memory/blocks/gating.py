@@ -42,9 +42,8 @@ def _cube(tape: Tape, x: Tensor) -> Tensor:
         held = kept
         square = tape.new(shape, dtype)
         tripled = tape.new(shape, dtype)
-        del square
         result = tape.new(shape, dtype)
-        del tripled, held
+        del square, tripled, held
         return (result,)
 
     return tape.record(output, (x,), run)
