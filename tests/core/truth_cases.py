@@ -1,0 +1,53 @@
+"""Traced cases, and how one becomes a scenario. `tests/truth/README.md` says where they come from."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from memplan.plan.scenario import Scenario
+from memplan.result import Estimate
+
+TRUTH = Path(__file__).parents[1] / "truth"
+INSTANTS = (
+    "loaded",
+    "forward_end",
+    "forward_peak",
+    "backward_peak",
+    "backward_end",
+    "step_peak",
+    "step_end",
+    "zeroed",
+    "peak",
+)
+NOT_TRAINING = {"id", "model", "sharding", "bytes"}
+
+
+def cases(name: str) -> list[dict[str, Any]]:
+    """The cases of one file."""
+    found: list[dict[str, Any]] = json.loads((TRUTH / name).read_text(encoding="utf-8"))
+    return found
+
+
+def scenario_of(case: dict[str, Any]) -> Scenario:
+    """The scenario that a case traced. Traces run 1024 tokens when a case does not say."""
+    training = {name: value for name, value in case.items() if name not in NOT_TRAINING}
+    sharding = dict(case.get("sharding", {}))
+    devices = sharding.pop("world_size", 1)
+    return Scenario.model_validate(
+        {
+            "name": case["id"],
+            "model": {"config": case["model"]},
+            "training": {"sequence_length": 1024, **training},
+            "hardware": {"devices": devices, "sharding": sharding},
+        }
+    )
+
+
+def errors(case: dict[str, Any], estimate: Estimate) -> dict[str, float]:
+    """How far the estimate is from the trace: at each instant of the second step, and of the first."""
+    traced, found = case["bytes"], estimate.bytes
+    pairs = {name: (getattr(found, name), traced[name]) for name in INSTANTS}
+    pairs |= {f"first {name}": (found.first_step[name], value) for name, value in traced["first_step"].items()}
+    return {name: mine / true - 1 for name, (mine, true) in pairs.items()}
