@@ -95,4 +95,4 @@ def advice(scenario: Scenario, setup: Setup, architecture: Architecture) -> Iter
 
 def setup_targets_match(setup: Setup, architecture: Architecture) -> bool:
     """Whether an adapter is put anywhere."""
-    return any(setup.adapts(linear.name) for linear, _ in linears(architecture))
+    return any(setup.adapts(linear) for linear, _ in linears(architecture))

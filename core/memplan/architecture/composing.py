@@ -8,11 +8,12 @@ from itertools import groupby
 from typing import Literal
 
 from memplan.architecture.config_reader import ConfigReader
+from memplan.architecture.expert_parts import Experts
+from memplan.architecture.latent_parts import LatentAttention
 from memplan.architecture.parts import (
     Activation,
     Architecture,
     Attention,
-    Experts,
     Layer,
     Linear,
     Mlp,
@@ -99,13 +100,15 @@ def read_attention(
     )
 
 
-def gated_mlp(name: str, hidden: int, width: int, activation: Activation, bias: bool = False) -> Mlp:
+def gated_mlp(
+    name: str, hidden: int, width: int, activation: Activation, bias: bool = False, *, adaptable: bool = True
+) -> Mlp:
     """down(act(gate(x)) * up(x)) with three matrices."""
     return Mlp(
         name=name,
-        gate=Linear("gate_proj", hidden, width, bias, "mlp"),
-        up=Linear("up_proj", hidden, width, bias, "mlp"),
-        down=Linear("down_proj", width, hidden, bias, "mlp"),
+        gate=Linear("gate_proj", hidden, width, bias, "mlp", adaptable),
+        up=Linear("up_proj", hidden, width, bias, "mlp", adaptable),
+        down=Linear("down_proj", width, hidden, bias, "mlp", adaptable),
         activation=activation,
         width=width,
     )
@@ -140,7 +143,7 @@ def compose_decoder(
     )
 
 
-def pre_norm_layer(reader: ConfigReader, attention: Attention, mlp: Mlp | Experts) -> Layer:
+def pre_norm_layer(reader: ConfigReader, attention: Attention | LatentAttention, mlp: Mlp | Experts) -> Layer:
     """A layer with a norm before each of its two blocks."""
     hidden = reader.size("hidden_size")
     return Layer(

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import lru_cache
 
-from memplan.architecture.parts import Architecture, Component, Experts, Weight
+from memplan.architecture.expert_parts import Experts
+from memplan.architecture.parts import Architecture, Component, Weight
 
 
 def weights(architecture: Architecture) -> Iterator[tuple[Weight, int]]:
@@ -40,6 +41,5 @@ def active(architecture: Architecture) -> int:
     idle = 0
     for layer, count in architecture.kinds.items():
         if isinstance(layer.mlp, Experts):
-            one = 3 * layer.mlp.hidden * layer.mlp.width
-            idle += count * one * (layer.mlp.count - layer.mlp.per_token)
+            idle += count * layer.mlp.idle_values
     return total(architecture) - idle

@@ -7,8 +7,12 @@ step keeps follows from walking them (`memplan.memory.blocks`).
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from memplan.architecture.expert_parts import Experts
+    from memplan.architecture.latent_parts import LatentAttention
 
 NormKind = Literal["rms", "late_rms", "gemma_rms", "layer", "fp32_layer", "layer_1p", "centred"]
 """late_rms: the gain in fp32 as well (OLMo 2). fp32_layer: in fp32 whatever the input (OLMo). layer_1p: the gain is
@@ -26,6 +30,10 @@ class Weight:
     component: Component
     linear: bool = False
     """Whether it is the matrix of a linear module (adapters and 4-bit packing go to those only)."""
+    held_in: str | None = None
+    """dtype that it keeps whatever the model is loaded in."""
+    frozen: bool = False
+    """It never trains."""
 
     @property
     def count(self) -> int:
@@ -45,6 +53,9 @@ class Linear:
     outputs: int
     bias: bool = False
     component: Component = "attention"
+    adaptable: bool = True
+    """Whether adapters reach it. PEFT takes the names gate_proj, up_proj and down_proj for those of the experts in most
+    mixtures of experts, and leaves the linear modules of these names alone."""
 
     def weights(self) -> Iterator[Weight]:
         """The matrix, then the bias."""
@@ -87,6 +98,9 @@ class Norm:
 class Rotary:
     """How positions turn heads, where it is not llama's way."""
 
+    form: Literal["cosines", "half_cosines", "complex"] = "cosines"
+    """What the tables hold: half as many cosines, for halves that are turned one by one and joined (GPT-OSS), or
+    complex numbers (DeepSeek-V2, Llama 4)."""
     joins: bool = False
     """The turned part and the rest of each head are joined, even when the rest is empty (GPT-NeoX)."""
     table: int = 0
@@ -128,6 +142,16 @@ class Attention:
     scaled_queries: bool = False
     """Queries are scaled by a product of their own (OPT)."""
 
+    @property
+    def value_dim(self) -> int:
+        """Width of a value, which is that of a key."""
+        return self.head_dim
+
+    def linears(self) -> Iterator[Linear]:
+        """All projections."""
+        yield from self.inputs
+        yield self.output
+
     def weights(self) -> Iterator[Weight]:
         """Projections, output, query and key norms."""
         for part in (*self.inputs, self.output, self.query_norm, self.key_norm):
@@ -149,43 +173,23 @@ class Mlp:
     width: int = 0
     """Width of the activation's input."""
 
-    def weights(self) -> Iterator[Weight]:
+    def linears(self) -> Iterator[Linear]:
         """Gate, up, down."""
         for part in (self.gate, self.up, self.down):
             if part is not None:
-                yield from part.weights()
-
-
-@dataclass(frozen=True, slots=True)
-class Experts:
-    """A mixture of gated experts held as two 3-D tensors, with a router and an optional shared expert."""
-
-    name: str
-    count: int
-    per_token: int
-    hidden: int
-    width: int
-    activation: Activation
-    shared: Mlp | None = None
-    normalised: bool = True
-    """A token's weights are divided by their sum."""
-    scores_in_input_dtype: bool = False
-    """A token's weights go back to the input's dtype; otherwise the weighted outputs are fp32."""
+                yield part
 
     def weights(self) -> Iterator[Weight]:
-        """Router, then all experts' gate and up, then all experts' down, then the shared expert."""
-        yield Weight("gate.weight", (self.count, self.hidden), "experts")
-        yield Weight("experts.gate_up_proj", (self.count, 2 * self.width, self.hidden), "experts")
-        yield Weight("experts.down_proj", (self.count, self.hidden, self.width), "experts")
-        if self.shared is not None:
-            yield from self.shared.weights()
+        """Gate, up, down."""
+        for part in self.linears():
+            yield from part.weights()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Layer:
     """One decoder layer: attention and a feed-forward block around a residual stream."""
 
-    attention: Attention
+    attention: Attention | LatentAttention
     mlp: Mlp | Experts
     attention_norm: Norm | None
     mlp_norm: Norm | None
@@ -207,8 +211,7 @@ class Layer:
         for part in (self.attention, self.mlp, *norms):
             if part is not None:
                 for weight in part.weights():
-                    prefix = f"{part.name}." if isinstance(part, (Attention, Mlp, Experts)) else ""
-                    yield Weight(prefix + weight.name, weight.shape, weight.component, weight.linear)
+                    yield weight if isinstance(part, Norm) else replace(weight, name=f"{part.name}.{weight.name}")
 
 
 def rotary_tables(layers: Iterable[Layer]) -> tuple[tuple[int, int], ...]:

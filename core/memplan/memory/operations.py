@@ -71,6 +71,27 @@ def add(tape: Tape, a: Tensor, b: Tensor) -> Tensor:
     return tape.record(output, (a, b), lambda grads: (grads[0], grads[0]))
 
 
+def subtract(tape: Tape, a: Tensor, b: Tensor) -> Tensor:
+    """a - b of one shape; the gradient goes to a as it is, and negated to b."""
+    output = tape.new(a.shape, promoted(a.dtype, b.dtype))
+    if not tape.needs_grad(a, b):
+        return output
+
+    def run(grads: list[Tensor | None]) -> Grads:
+        grad = given(grads)
+        return grad, tape.new(grad.shape, grad.dtype)
+
+    return tape.record(output, (a, b), run)
+
+
+def added_in_place(tape: Tape, a: Tensor, b: Tensor) -> Tensor:
+    """a += b of one shape: no tensor is made, and the gradient goes to both as it is."""
+    output = Tensor(a.storage, a.shape, a.dtype)
+    if not tape.needs_grad(a, b):
+        return output
+    return tape.record(output, (a, b), lambda grads: (grads[0], grads[0]))
+
+
 def mul(tape: Tape, a: Tensor, b: Tensor, *, role_a: str = "factor", role_b: str = "factor") -> Tensor:
     """a * b of one shape. Each is kept when the other needs a gradient."""
     a_needs, b_needs = tape.needs_grad(a), tape.needs_grad(b)
@@ -329,7 +350,7 @@ def rotate_half(tape: Tape, x: Tensor) -> Tensor:
 
 def dropout(tape: Tape, x: Tensor, probability: float) -> Tensor:
     """Dropout: keeps a mask of one byte a value on a device, noise in the input's dtype on a CPU. Nothing at 0."""
-    if probability == 0:
+    if probability == 0 or not tape.trains:
         return x
     noise = tape.new(x.shape, "bool" if tape.on_device else x.dtype)
     return mul_by_constant(tape, x, noise, "dropout mask")

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from memplan.architecture.expert_parts import Experts
+from memplan.architecture.parts import Linear
 from memplan.memory.stack import TRACED, Stack
 from memplan.plan.training import Training
 
@@ -19,6 +21,8 @@ class Setup:
     checkpointing: bool
     base_trains: bool
     """Whether the layers' own weights train."""
+    trains: bool
+    """Whether anything trains: dropout is off and nothing is kept in inference."""
     embeddings_train: bool
     head_trains: bool
     """Whether the final norm and the head train."""
@@ -45,6 +49,7 @@ class Setup:
             attention=training.attention,
             checkpointing=training.checkpointing != "none",
             base_trains=method in ("full", "freeze"),
+            trains=method != "inference",
             embeddings_train=method == "full" or (freezes and training.freeze.embeddings),
             head_trains=method == "full" or (freezes and training.freeze.head),
             adapted=method in ("lora", "qlora"),
@@ -57,22 +62,47 @@ class Setup:
             stack=stack,
         )
 
-    def first_input(self) -> tuple[str, bool]:
+    def table_trains(self, tied: bool) -> bool:
+        """Whether the token table trains; a tied one does when the head does."""
+        return self.embeddings_train or (tied and self.head_trains)
+
+    def first_input(self, tied: bool) -> tuple[str, bool]:
         """dtype of the first layer's input, and whether it needs a gradient."""
-        return self.unpacked_dtype, self.embeddings_train or (self.checkpointing and self.adapted)
+        return self.unpacked_dtype, self.table_trains(tied) or (self.checkpointing and self.adapted)
 
-    @property
-    def adapts_experts(self) -> bool:
-        """Whether PEFT puts adapters on experts and routers, which are plain parameters: under all-linear it does."""
-        return self.adapted and self.targets is None and not self.packed
+    def adapts_parameter(self, experts: Experts, name: str) -> bool:
+        """Whether PEFT puts an adapter on a router or on experts, which are plain parameters.
 
-    def adapts(self, name: str) -> bool:
-        """Whether the linear module of this name gets an adapter.
+        It does so for the model types whose modules it knows from before they were fused, under their old names.
+        """
+        if not self.adapted or self.packed:
+            return False
+        old_names = _OLD_NAMES[experts.adapter_names].get(name, ())
+        return bool(old_names) and (self.targets is None or all(old in self.targets for old in old_names))
+
+    def adapts(self, linear: Linear) -> bool:
+        """Whether this linear module gets an adapter.
 
         PEFT compares the whole name, or its end behind a dot.
         """
-        if not self.adapted:
+        if not self.adapted or not (linear.adaptable or self.packed):
             return False
         if self.targets is None:
-            return name not in ("lm_head", "embed_out")
-        return name in self.targets
+            return linear.name not in ("lm_head", "embed_out")
+        return linear.name in self.targets
+
+
+_OLD_NAMES: dict[str, dict[str, tuple[str, ...]]] = {
+    "none": {},
+    "qwen": {
+        "gate.weight": ("gate",),
+        "experts.gate_up_proj": ("gate_proj", "up_proj"),
+        "experts.down_proj": ("down_proj",),
+    },
+    "mixtral": {
+        "gate.weight": ("gate",),
+        "experts.gate_up_proj": ("w1", "w3"),
+        "experts.down_proj": ("w2",),
+    },
+}
+"""Names that target a parameter of a mixture of experts (PEFT 0.21, transformers_weight_conversion)."""

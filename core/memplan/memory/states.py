@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import prod
 
-from memplan.architecture.parts import Architecture, Experts, Layer, Linear, Weight
+from memplan.architecture.expert_parts import Experts
+from memplan.architecture.parts import Architecture, Layer, Linear, Weight
 from memplan.memory.setup import Setup
 from memplan.memory.tape import rounded
 from memplan.number_formats import BYTES_PER_VALUE
@@ -70,8 +71,9 @@ def layer_tensors(layer: Layer, setup: Setup) -> list[HeldTensor]:
 
 def _held(weight: Weight, setup: Setup) -> HeldTensor:
     packed = setup.packed and weight.linear and weight.component != "head"
-    dtype = setup.weights_dtype if packed else setup.unpacked_dtype
-    return HeldTensor(weight.name, weight.shape, 1, dtype, setup.base_trains, packed=packed, component=weight.component)
+    dtype = weight.held_in or (setup.weights_dtype if packed else setup.unpacked_dtype)
+    trains = setup.base_trains and not weight.frozen
+    return HeldTensor(weight.name, weight.shape, 1, dtype, trains, packed=packed, component=weight.component)
 
 
 def sharded_tensor(tensor: HeldTensor, devices: int) -> HeldTensor:
@@ -81,20 +83,19 @@ def sharded_tensor(tensor: HeldTensor, devices: int) -> HeldTensor:
 
 def _adapters(architecture: Architecture, setup: Setup) -> Iterator[HeldTensor]:
     for linear, count in linears(architecture):
-        if setup.adapts(linear.name):
+        if setup.adapts(linear):
             rank = setup.rank
             for name, shape in (("lora_A", (rank, linear.inputs)), ("lora_B", (linear.outputs, rank))):
                 yield HeldTensor(f"{linear.name}.{name}", shape, count, setup.adapter_dtype, True, adapter=True)
-    if setup.adapts_experts:
-        for layer, count in architecture.kinds.items():
-            if isinstance(layer.mlp, Experts):
-                yield from _expert_adapters(layer.mlp, setup, count)
+    for layer, count in architecture.kinds.items():
+        if isinstance(layer.mlp, Experts):
+            yield from _expert_adapters(layer.mlp, setup, count)
 
 
 def _expert_adapters(experts: Experts, setup: Setup, count: int) -> Iterator[HeldTensor]:
     """PEFT's adapters on 3-D experts: the rank for each expert, twice on gate and up, which are two matrices in one."""
     for weight in experts.weights():
-        if weight.name.startswith(("gate.", "experts.")):
+        if setup.adapts_parameter(experts, weight.name):
             rank = setup.rank * (weight.shape[0] if len(weight.shape) == 3 else 1)
             rank *= 2 if "gate_up" in weight.name else 1
             for name, shape in (("lora_A", (rank, weight.shape[-1])), ("lora_B", (weight.shape[-2], rank))):
@@ -104,10 +105,7 @@ def _expert_adapters(experts: Experts, setup: Setup, count: int) -> Iterator[Hel
 def linears(architecture: Architecture) -> Iterator[tuple[Linear, int]]:
     """Every linear module with how often it occurs; the head once."""
     for layer, count in architecture.kinds.items():
-        attention, mlp = layer.attention, layer.mlp
-        parts = [*attention.inputs, attention.output]
-        parts += [getattr(mlp, name) for name in ("gate", "up", "down") if getattr(mlp, name, None) is not None]
-        for part in parts:
+        for part in (*layer.attention.linears(), *layer.mlp.linears()):
             yield part, count
     for part in architecture.projections:
         yield part, 1
@@ -138,9 +136,13 @@ def weight_bytes(tensor: HeldTensor, *, double_quant: bool) -> int:
 
 
 def buffer_bytes(architecture: Architecture) -> int:
-    """Buffers that come with the model: two copies of each table's rotary frequencies, and an embedding scale."""
+    """Buffers that come with the model: two copies of each table's rotary frequencies, corrections of routers, and an
+    embedding scale.
+    """
     rotary = sum(2 * int(rounded(4 * (width // 2))) for _, width in architecture.rotary_tables)
-    return rotary + (int(rounded(1)) if architecture.embedding_scale == "buffer" else 0)
+    experts = ((layer.mlp, count) for layer, count in architecture.kinds.items() if isinstance(layer.mlp, Experts))
+    corrections = sum(count * int(rounded(mlp.buffer_bytes)) for mlp, count in experts)
+    return rotary + corrections + (int(rounded(1)) if architecture.embedding_scale == "buffer" else 0)
 
 
 def gradient_dtype(tensor: HeldTensor, training: Training) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from memplan.architecture.config_reader import ConfigReader
-from memplan.architecture.families import experts, gemma, gpt, llama
+from memplan.architecture.families import experts, gemma, gpt, latent, llama
 from memplan.architecture.parts import Architecture
 
 FAMILIES: dict[str, Callable[[ConfigReader], Architecture]] = {
@@ -13,5 +13,6 @@ FAMILIES: dict[str, Callable[[ConfigReader], Architecture]] = {
     **gemma.FAMILIES,
     **gpt.FAMILIES,
     **experts.FAMILIES,
+    **latent.FAMILIES,
 }
 """Model types with a composition of their own."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from itertools import groupby
+from typing import Literal
 
 from memplan.architecture.composing import (
     compose_decoder,
@@ -13,62 +15,226 @@ from memplan.architecture.composing import (
     read_attention,
 )
 from memplan.architecture.config_reader import ConfigReader
-from memplan.architecture.parts import (
-    Architecture,
-    Experts,
-)
+from memplan.architecture.expert_parts import Experts, Router
+from memplan.architecture.latent_parts import LatentAttention
+from memplan.architecture.parts import Architecture, Attention, Layer, Linear, Mlp, Norm, Rotary
 from memplan.errors import ConfigError
 
+CORRECTED = Router(
+    scores="sigmoid",
+    fp32=True,
+    held_in_fp32=True,
+    correction="fp32_buffer",
+    groups=True,
+    guarded=True,
+    scaled=True,
+)
+"""DeepSeek-V3's router, which many took over."""
 
-def _experts(
+
+def read_experts(
     reader: ConfigReader,
-    count_key: str,
-    width_key: str,
+    router: Router,
     *,
-    normalised: bool = True,
-    scores_in_input_dtype: bool = False,
+    count: str,
+    width: str,
+    per_token: str = "num_experts_per_tok",
+    adapter_names: Literal["none", "qwen", "mixtral"] = "qwen",
 ) -> Experts:
-    count, per_token = reader.size(count_key), reader.size("num_experts_per_tok")
-    if per_token > count:
-        raise ConfigError(f"{per_token} experts per token of {count} experts", place="config.num_experts_per_tok")
+    """The routed experts, their number, width and choice under the family's own keys."""
+    number, chosen = reader.size(count), reader.size(per_token)
+    if chosen > number:
+        raise ConfigError(f"{chosen} experts per token of {number} experts", place=f"config.{per_token}")
     return Experts(
         name="mlp",
-        count=count,
-        per_token=per_token,
+        count=number,
+        per_token=chosen,
         hidden=reader.size("hidden_size"),
-        width=reader.size(width_key),
+        width=reader.size(width),
         activation=read_activation(reader, "silu", "hidden_act"),
-        normalised=normalised,
-        scores_in_input_dtype=scores_in_input_dtype,
+        router=router,
+        adapter_names=adapter_names,
     )
+
+
+def with_shared(reader: ConfigReader, experts: Experts, count_key: str, *, first: bool = False) -> Experts:
+    """The same with shared experts, which are one block as wide as all of them; none at 0."""
+    count = reader.config.get(count_key)
+    if not count:
+        return experts
+    width = experts.width * reader.size(count_key)
+    return replace(experts, shared=dense(reader, width, experts, "mlp.shared_experts"), shared_first=first)
+
+
+def dense(reader: ConfigReader, width: int, experts: Experts, name: str = "mlp") -> Mlp:
+    """A dense block. PEFT leaves it alone where it puts adapters on the experts under its modules' names."""
+    return gated_mlp(
+        name, reader.size("hidden_size"), width, experts.activation, adaptable=experts.adapter_names != "qwen"
+    )
+
+
+def compose_sparse(
+    reader: ConfigReader,
+    attention: Attention | LatentAttention,
+    experts: Experts,
+    is_sparse: Iterable[bool] | None = None,
+) -> Architecture:
+    """Layers with experts, or with a dense block of `intermediate_size` where they are not sparse."""
+    sparse = pre_norm_layer(reader, attention, experts)
+    if is_sparse is None:
+        return compose_decoder(reader, ((sparse, reader.size("num_hidden_layers")),))
+    plain = pre_norm_layer(reader, attention, dense(reader, reader.size("intermediate_size"), experts))
+    return compose_decoder(reader, runs(sparse if one else plain for one in is_sparse))
+
+
+def runs(order: Iterable[Layer]) -> tuple[tuple[Layer, int], ...]:
+    """Equal layers one after the other, each with how many there are."""
+    return tuple((layer, len(list(run))) for layer, run in groupby(order))
+
+
+def after_dense_layers(reader: ConfigReader, default: int = 0) -> list[bool]:
+    """Sparse from `first_k_dense_replace` on, or where `mlp_layer_types` says so."""
+    count = reader.size("num_hidden_layers")
+    types = reader.config.get("mlp_layer_types")
+    if isinstance(types, list) and len(types) == count:
+        return [one == "sparse" for one in types]
+    found = reader.config.get("first_k_dense_replace", default)
+    first = found if isinstance(found, int) else default
+    return [index >= first for index in range(count)]
 
 
 def _mixtral(reader: ConfigReader) -> Architecture:
-    attention = read_attention(
-        reader,
-        qkv_bias=False,
-        out_bias=False,
-        default_kv_heads=8,
-        window=reader.optional_size("sliding_window"),
+    window = reader.optional_size("sliding_window")
+    attention = read_attention(reader, qkv_bias=False, out_bias=False, default_kv_heads=8, window=window)
+    experts = read_experts(
+        reader, Router(), count="num_local_experts", width="intermediate_size", adapter_names="mixtral"
     )
-    experts = _experts(reader, "num_local_experts", "intermediate_size")
-    layer = pre_norm_layer(reader, attention, experts)
-    return compose_decoder(reader, ((layer, reader.size("num_hidden_layers")),))
+    return compose_sparse(reader, attention, experts)
+
+
+def _by_step(reader: ConfigReader) -> list[bool]:
+    """Sparse at every `decoder_sparse_step`, but for `mlp_only_layers`."""
+    step, dense_only = reader.size("decoder_sparse_step", default=1), reader.config.get("mlp_only_layers") or []
+    count = reader.size("num_hidden_layers")
+    return [index not in dense_only and (index + 1) % step == 0 for index in range(count)]
+
+
+def _softmax_router(reader: ConfigReader) -> Router:
+    return Router(normalised=reader.flag("norm_topk_prob", False), scores_in_input_dtype=True)
 
 
 def _qwen3_moe(reader: ConfigReader) -> Architecture:
-    bias, num_layers = reader.flag("attention_bias", False), reader.size("num_hidden_layers")
+    bias = reader.flag("attention_bias", False)
     attention = read_attention(reader, qkv_bias=bias, out_bias=bias, qk_norm="rms", default_kv_heads=4)
-    normalised = reader.flag("norm_topk_prob", False)
-    experts = _experts(
-        reader, "num_experts", "moe_intermediate_size", normalised=normalised, scores_in_input_dtype=True
+    experts = read_experts(reader, _softmax_router(reader), count="num_experts", width="moe_intermediate_size")
+    return compose_sparse(reader, attention, experts, _by_step(reader))
+
+
+def _qwen2_moe(reader: ConfigReader) -> Architecture:
+    attention = read_attention(reader, qkv_bias=reader.flag("qkv_bias", True), out_bias=False, default_kv_heads=16)
+    experts = read_experts(
+        reader,
+        _softmax_router(reader),
+        count="num_experts",
+        width="moe_intermediate_size",
+        adapter_names="none",
     )
-    step, dense_only = reader.size("decoder_sparse_step", default=1), reader.config.get("mlp_only_layers") or []
-    mlp = gated_mlp("mlp", reader.size("hidden_size"), reader.size("intermediate_size"), experts.activation)
-    sparse, dense = pre_norm_layer(reader, attention, experts), pre_norm_layer(reader, attention, mlp)
-    order = (sparse if index not in dense_only and (index + 1) % step == 0 else dense for index in range(num_layers))
-    return compose_decoder(reader, tuple((layer, len(list(run))) for layer, run in groupby(order)))
+    shared = dense(reader, reader.size("shared_expert_intermediate_size"), experts, "mlp.shared_expert")
+    gate = Linear("shared_expert_gate", experts.hidden, 1, component="experts")
+    experts = replace(experts, shared=shared, shared_gate=gate, shared_first=True)
+    return compose_sparse(reader, attention, experts, _by_step(reader))
 
 
-FAMILIES: dict[str, Callable[[ConfigReader], Architecture]] = {"mixtral": _mixtral, "qwen3_moe": _qwen3_moe}
+def _whole_norms(attention: Attention) -> Attention:
+    """Query and key norms over all heads at once."""
+    width = attention.heads * attention.head_dim, attention.kv_heads * attention.head_dim
+    return replace(attention, query_norm=Norm("q_norm", "rms", width[0]), key_norm=Norm("k_norm", "rms", width[1]))
+
+
+def _olmoe(reader: ConfigReader) -> Architecture:
+    bias = reader.flag("attention_bias", False)
+    attention = _whole_norms(read_attention(reader, qkv_bias=bias, out_bias=bias))
+    experts = read_experts(reader, _softmax_router(reader), count="num_experts", width="intermediate_size")
+    return compose_sparse(reader, attention, experts)
+
+
+def _glm4_moe(reader: ConfigReader) -> Architecture:
+    norm = "rms" if reader.flag("use_qk_norm", False) else None
+    attention = read_attention(
+        reader,
+        qkv_bias=reader.flag("attention_bias", False),
+        out_bias=False,
+        qk_norm=norm,  # type: ignore[arg-type]
+        default_kv_heads=8,
+    )
+    attention = _partly_turned(reader, attention, 0.5)
+    experts = read_experts(reader, _corrected(reader), count="n_routed_experts", width="moe_intermediate_size")
+    experts = with_shared(reader, experts, "n_shared_experts")
+    return compose_sparse(reader, attention, experts, after_dense_layers(reader, 1))
+
+
+def _corrected(reader: ConfigReader) -> Router:
+    return replace(CORRECTED, normalised=reader.flag("norm_topk_prob", True))
+
+
+def _partly_turned(reader: ConfigReader, attention: Attention, default: float) -> Attention:
+    """Positions turn a part of each head, and the rest is joined to it, even when it is empty."""
+    part = reader.fraction("partial_rotary_factor", default)
+    width = reader.size("rotary_dim", default=int(attention.head_dim * part))
+    return replace(attention, rotary_dim=width, rotary=Rotary(joins=True))
+
+
+def _dots1(reader: ConfigReader) -> Architecture:
+    bias = reader.flag("attention_bias", False)
+    attention = read_attention(reader, qkv_bias=bias, out_bias=bias, qk_norm="rms", default_kv_heads=32)
+    experts = read_experts(reader, _corrected(reader), count="n_routed_experts", width="moe_intermediate_size")
+    experts = with_shared(reader, experts, "n_shared_experts")
+    return compose_sparse(reader, attention, experts, after_dense_layers(reader))
+
+
+def _minimax_m2(reader: ConfigReader) -> Architecture:
+    attention = _whole_norms(read_attention(reader, qkv_bias=False, out_bias=False, default_kv_heads=8))
+    attention = _partly_turned(reader, attention, 1.0)
+    router = Router(scores="sigmoid", correction="buffer")
+    experts = read_experts(
+        reader, router, count="num_local_experts", width="intermediate_size", adapter_names="mixtral"
+    )
+    return compose_sparse(reader, attention, experts)
+
+
+def _ernie4_5_moe(reader: ConfigReader) -> Architecture:
+    bias = reader.flag("use_bias", False)
+    attention = read_attention(reader, qkv_bias=bias, out_bias=bias, default_kv_heads=4)
+    attention = replace(attention, dropout=0.0, rotary=Rotary(pairs=True, spread="once", fp32_tables=True))
+    router = Router(fp32=True, held_in_fp32=True, correction="parameter", guarded=True, scores_in_input_dtype=True)
+    experts = read_experts(reader, router, count="moe_num_experts", width="moe_intermediate_size", per_token="moe_k")
+    experts = with_shared(reader, experts, "moe_num_shared_experts", first=True)
+    first, last = reader.size("moe_layer_start_index", default=1), reader.config.get("moe_layer_end_index", -1)
+    step, count = reader.size("moe_layer_interval", default=1), reader.size("num_hidden_layers")
+    end = count - 1 if not isinstance(last, int) or last < 0 else last
+    return compose_sparse(reader, attention, experts, [(i + 1) % step == 0 and first <= i <= end for i in range(count)])
+
+
+def _granitemoe(reader: ConfigReader) -> Architecture:
+    bias = reader.flag("attention_bias", False)
+    attention = read_attention(reader, qkv_bias=bias, out_bias=bias)
+    router = Router(name="router", scores="top_softmax", normalised=False, scores_in_input_dtype=True)
+    experts = read_experts(reader, router, count="num_local_experts", width="intermediate_size", adapter_names="none")
+    layer = replace(pre_norm_layer(reader, attention, experts), residual_scale=True)
+    return compose_decoder(
+        reader, ((layer, reader.size("num_hidden_layers")),), embedding_scale="number", tied_default=False
+    )
+
+
+FAMILIES: dict[str, Callable[[ConfigReader], Architecture]] = {
+    "mixtral": _mixtral,
+    "qwen2_moe": _qwen2_moe,
+    "qwen3_moe": _qwen3_moe,
+    "olmoe": _olmoe,
+    "glm4_moe": _glm4_moe,
+    "dots1": _dots1,
+    "minimax_m2": _minimax_m2,
+    "ernie4_5_moe": _ernie4_5_moe,
+    "granitemoe": _granitemoe,
+}
 """Model types with a composition of their own."""

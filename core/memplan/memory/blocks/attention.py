@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from memplan.architecture.latent_parts import LatentAttention
 from memplan.architecture.parts import Attention
 from memplan.memory import operations as op
 from memplan.memory import products
@@ -16,7 +17,7 @@ def attention(ctx: Context, spec: Attention, x: Tensor) -> Tensor:
         q, k, v = _heads(ctx, spec, x)
         if spec.rotary_dim:
             q, k = rotary(ctx, spec, q, k)
-        output = _scores(ctx, spec, q, k, v)
+        output = scores(ctx, spec, q, k, v)
         del q, k, v
         if (joined(spec) or _falls_back(ctx, spec)) and not ctx.tape.on_device and ctx.setup.attention != "eager":
             # A CPU's kernel answers in its queries' memory order, head by head here; CUDA's in token order.
@@ -86,12 +87,14 @@ def _record_split(tape: Tape, fused: Tensor, views: list[Tensor], *, copied: boo
         view.node, view.slot = node, slot
 
 
-def _falls_back(ctx: Context, spec: Attention) -> bool:
-    """Whether a CPU has no fused kernel for it: dropout inside attention."""
-    return spec.dropout > 0 and not ctx.tape.on_device
+def _falls_back(ctx: Context, spec: Attention | LatentAttention) -> bool:
+    """Whether a CPU has no fused kernel for it: dropout inside attention, or values of another width than keys."""
+    dropped = spec.dropout > 0 and ctx.tape.trains
+    return (dropped or spec.value_dim != spec.head_dim) and not ctx.tape.on_device
 
 
-def _scores(ctx: Context, spec: Attention, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+def scores(ctx: Context, spec: Attention | LatentAttention, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    """What queries find: fused, step by step, or a CPU's plain products."""
     tape = ctx.tape
     mask = ctx.masks.get(spec.window)
     groups = spec.heads // spec.kv_heads
@@ -111,23 +114,26 @@ def _scores(ctx: Context, spec: Attention, q: Tensor, k: Tensor, v: Tensor) -> T
     return _eager(ctx, spec, q, k, v, mask)
 
 
-def _repeated(ctx: Context, spec: Attention, x: Tensor) -> Tensor:
+def _repeated(ctx: Context, spec: Attention | LatentAttention, x: Tensor) -> Tensor:
     """Keys or values for every query head: a copy, but of one head a view of itself again and again."""
     if spec.kv_heads == 1:
         return op.view(x, (ctx.batch, spec.heads, ctx.sequence, spec.head_dim))
     return op.copied(ctx.tape, x, (ctx.batch, spec.heads, ctx.sequence, spec.head_dim))
 
 
-def _square(ctx: Context, spec: Attention) -> tuple[Size, ...]:
+def _square(ctx: Context, spec: Attention | LatentAttention) -> tuple[Size, ...]:
     return (ctx.batch, spec.heads, ctx.sequence, ctx.sequence)
 
 
-def _eager(ctx: Context, spec: Attention, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> Tensor:
+def _eager(
+    ctx: Context, spec: Attention | LatentAttention, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None
+) -> Tensor:
     """softmax(q @ k.T * scale + mask) @ v, each step a tensor of its own."""
     tape, dtype = ctx.tape, q.dtype
     # Batch and heads are one axis of the product, which heads in token order are not: they are copied.
-    by_token, shared = ctx.batch > 1, spec.kv_heads in (1, spec.heads)
-    copies = by_token and not joined(spec), by_token and shared and not joined(spec)
+    in_token_order = ctx.batch > 1 and isinstance(spec, Attention) and not joined(spec)
+    shared = spec.kv_heads in (1, spec.heads)
+    copies = in_token_order, in_token_order and shared
     product = products.matmul(tape, q, k, _square(ctx, spec), "queries", "keys", copies=copies)
     weights = op.times(tape, product)
     del product
@@ -144,29 +150,30 @@ def _eager(ctx: Context, spec: Attention, q: Tensor, k: Tensor, v: Tensor, mask:
         tape,
         weights,
         v,
-        (ctx.batch, spec.heads, ctx.sequence, spec.head_dim),
+        (*q.shape[:-1], v.shape[-1]),
         "weights",
         "values",
-        copies=(False, by_token and shared),
+        copies=(False, in_token_order and shared),
     )
     return op.copied(tape, output)
 
 
-def _math_attention(ctx: Context, spec: Attention, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+def _math_attention(ctx: Context, spec: Attention | LatentAttention, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
     """Attention with dropout on a CPU: PyTorch falls back to plain products in fp32."""
     tape, dtype = ctx.tape, q.dtype
     with tape.no_autocast():
         whole = [op.to(tape, one, "fp32") for one in (q, k, v)]
         q, k = op.times(tape, whole[0]), op.times(tape, whole[1])
         bias = tape.new((ctx.sequence, ctx.sequence), "fp32")
-        q, k = op.copied(tape, q), op.copied(tape, k)
+        if isinstance(spec, Attention):  # others give queries and keys head by head
+            q, k = op.copied(tape, q), op.copied(tape, k)
         weights = products.matmul(tape, q, k, _square(ctx, spec), "queries", "keys")
         weights = op.plus_constant(tape, weights)
         weights = products.softmax(tape, weights, "fp32")
         dropped = op.dropout(tape, weights, spec.dropout)
         cast = tape.new(dropped.shape, dtype)  # the weights' 16-bit copy, which the caller of the kernel drops
         v = whole[2] if dtype == "fp32" else op.copied(tape, whole[2])
-        output = products.matmul(tape, dropped, v, q.shape, "weights", "values")
+        output = products.matmul(tape, dropped, v, (*q.shape[:-1], v.shape[-1]), "weights", "values")
         result = op.to(tape, output, dtype)
         del bias, cast
         return result

@@ -46,7 +46,7 @@ class Context:
             if self.setup.packed and spec.component != "head":
                 return self._packed_linear(spec, x, name)
             result = self._plain_linear(spec, x, name)
-            if not self.setup.adapts(spec.name):
+            if not self.setup.adapts(spec):
                 return result
             # PEFT's forward: the input is cast to the adapter's dtype, autocast or not.
             before = result.dtype
@@ -70,7 +70,7 @@ class Context:
         """bitsandbytes' 4-bit product (0.43 and later): keeps no input, unpacks the weight again in backward."""
         tape, compute = self.tape, "bf16"
         result = op.to(tape, _packed_product(tape, op.to(tape, x, compute), spec), x.dtype)
-        if not self.setup.adapts(spec.name):
+        if not self.setup.adapts(spec):
             return result
         result = op.copied(tape, result)
         if tape.autocast is not None:

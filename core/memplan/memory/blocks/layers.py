@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from memplan.architecture.parts import Experts, Layer, Mlp
+from memplan.architecture.expert_parts import Experts
+from memplan.architecture.latent_parts import LatentAttention
+from memplan.architecture.parts import Attention, Layer, Mlp
 from memplan.memory import operations as op
 from memplan.memory.blocks.attention import attention
 from memplan.memory.blocks.context import Context
 from memplan.memory.blocks.experts import experts
-from memplan.memory.blocks.gating import activation, halves
+from memplan.memory.blocks.latent import latent_attention
+from memplan.memory.blocks.mlp import mlp
 from memplan.memory.tape import Tensor
 
 
@@ -18,7 +21,7 @@ def layer(ctx: Context, spec: Layer, x: Tensor) -> Tensor:
     tape = ctx.tape
     residual = x
     x = ctx.norm(None if spec.post_norm else spec.attention_norm, x)
-    x = op.dropout(tape, attention(ctx, spec.attention, x), spec.dropout)
+    x = op.dropout(tape, mixer(ctx, spec.attention, x), spec.dropout)
     x = ctx.norm(spec.attention_out_norm, x)
     x = _added(ctx, spec, residual, x)
     x = ctx.norm(spec.attention_norm if spec.post_norm else None, x)
@@ -38,7 +41,7 @@ def _added(ctx: Context, spec: Layer, residual: Tensor, x: Tensor) -> Tensor:
 def _parallel_layer(ctx: Context, spec: Layer, x: Tensor) -> Tensor:
     tape = ctx.tape
     normed = ctx.norm(spec.attention_norm, x) if spec.mlp_norm is None else None  # a local until the layer ends
-    attended = attention(ctx, spec.attention, normed or ctx.norm(spec.attention_norm, x))
+    attended = mixer(ctx, spec.attention, normed or ctx.norm(spec.attention_norm, x))
     attended = op.dropout(tape, attended, spec.dropout)
     fed = feed_forward(ctx, spec.mlp, normed or ctx.norm(spec.mlp_norm, x))
     fed = op.dropout(tape, fed, spec.dropout)
@@ -47,28 +50,15 @@ def _parallel_layer(ctx: Context, spec: Layer, x: Tensor) -> Tensor:
     return op.add(tape, op.add(tape, fed, attended), x)
 
 
+def mixer(ctx: Context, spec: Attention | LatentAttention, x: Tensor) -> Tensor:
+    """What mixes the positions of a sequence."""
+    if isinstance(spec, LatentAttention):
+        return latent_attention(ctx, spec, x)
+    return attention(ctx, spec, x)
+
+
 def feed_forward(ctx: Context, spec: Mlp | Experts, x: Tensor) -> Tensor:
     """The layer's feed-forward block."""
     if isinstance(spec, Experts):
         return experts(ctx, spec, x)
-    tape, name = ctx.tape, spec.name
-    if spec.fused:
-        gate, up = halves(tape, ctx.linear(spec.up, x, name))
-        del x
-        with tape.inside(f"{name}.act"):
-            gate = activation(tape, gate, spec.activation)
-            up = op.mul(tape, up, gate, role_a="up", role_b="act(gate)")
-        return ctx.linear(spec.down, up, name)
-    if spec.gate is None:
-        x = ctx.linear(spec.up, x, name)
-        with tape.inside(f"{name}.act"):
-            x = activation(tape, x, spec.activation)
-        return ctx.linear(spec.down, x, name)
-    gate = ctx.linear(spec.gate, x, name)
-    with tape.inside(f"{name}.act"):
-        gate = activation(tape, gate, spec.activation)
-    up = ctx.linear(spec.up, x, name)
-    with tape.inside(f"{name}.act"):
-        product = op.mul(tape, gate, up, role_a="act(gate)", role_b="up")
-    del gate, up
-    return ctx.linear(spec.down, product, name)
+    return mlp(ctx, spec, x)

@@ -18,7 +18,9 @@ def embed(ctx: Context, architecture: Architecture, ids: Tensor) -> tuple[Tensor
     """The first layer's input, the locals that the model's function holds, and whether the input is one of them."""
     tape = ctx.tape
     setup, table = ctx.setup, architecture.tokens
-    weight = ctx.parameter(f"{table.name}.weight", (table.rows, table.width), trains=setup.embeddings_train)
+    weight = ctx.parameter(
+        f"{table.name}.weight", (table.rows, table.width), trains=setup.table_trains(architecture.tied)
+    )
     weight.shared = architecture.tied
     x = ctx.embed(table, ids)
     if setup.checkpointing and setup.adapted and not x.needs_grad:
@@ -77,9 +79,11 @@ def positions_and_masks(ctx: Context, layers: Sequence[Layer], tape: Tape) -> li
         if ctx.cos is not None and ctx.sin is not None:
             ctx.other_positions += [ctx.cos, ctx.sin]
         of_table = "fp32" if any(layer.attention.rotary.fp32_tables for layer in layers) else dtype
-        angles = tape.new((1, ctx.sequence, width), "fp32")
-        ctx.cos = op.to(tape, tape.new((1, ctx.sequence, width), "fp32"), of_table)
-        ctx.sin = op.to(tape, tape.new((1, ctx.sequence, width), "fp32"), of_table)
+        form = next(layer.attention.rotary.form for layer in layers if layer.attention.rotary_dim)
+        shape = (1, ctx.sequence, width // 2 if form == "half_cosines" else width)
+        angles = tape.new(shape, "fp32")
+        ctx.cos = op.to(tape, tape.new(shape, "fp32"), "fp32" if form == "complex" else of_table)
+        ctx.sin = op.to(tape, tape.new(shape, "fp32"), of_table) if form != "complex" else ctx.cos
         del angles
     for window in {layer.attention.window for layer in layers}:
         ctx.masks[window] = _mask(ctx, layers, window, tape, dtype)

@@ -1,0 +1,79 @@
+"""Multi-head latent attention with mixtures of experts: DeepSeek and those that follow it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from memplan.architecture.config_reader import ConfigReader
+from memplan.architecture.expert_parts import Router
+from memplan.architecture.families.experts import (
+    CORRECTED,
+    after_dense_layers,
+    compose_sparse,
+    read_experts,
+    with_shared,
+)
+from memplan.architecture.latent_parts import LatentAttention
+from memplan.architecture.parts import Architecture, Linear, Norm, Rotary
+
+
+def read_latent_attention(reader: ConfigReader, rotary: Rotary) -> LatentAttention:
+    """Projections through latents; queries through one only where `q_lora_rank` is given."""
+    hidden, heads, bias = reader.size("hidden_size"), reader.size("num_attention_heads"), _bias(reader)
+    plain, turned = reader.size("qk_nope_head_dim"), reader.size("qk_rope_head_dim")
+    value, latent = reader.size("v_head_dim"), reader.size("kv_lora_rank")
+    rank, wide = reader.optional_size("q_lora_rank", 1536), heads * (plain + turned)
+    queries: tuple[Linear, ...] = (Linear("q_proj", hidden, wide),)
+    if rank is not None:
+        queries = Linear("q_a_proj", hidden, rank, bias), Linear("q_b_proj", rank, wide)
+    return LatentAttention(
+        name="self_attn",
+        heads=heads,
+        plain_dim=plain,
+        rotary_dim=turned,
+        value_dim=value,
+        latent_dim=latent,
+        queries=queries,
+        query_norm=Norm("q_a_layernorm", "rms", rank) if rank is not None else None,
+        down=Linear("kv_a_proj_with_mqa", hidden, latent + turned, bias),
+        latent_norm=Norm("kv_a_layernorm", "rms", latent),
+        up=Linear("kv_b_proj", latent, heads * (plain + value)),
+        output=Linear("o_proj", heads * value, hidden, bias),
+        rotary=rotary,
+        dropout=reader.fraction("attention_dropout", 0.0),
+    )
+
+
+def _bias(reader: ConfigReader) -> bool:
+    return reader.flag("attention_bias", False)
+
+
+def _deepseek_v3(reader: ConfigReader) -> Architecture:
+    attention = read_latent_attention(reader, Rotary(pairs=reader.flag("rope_interleave", True)))
+    router = replace(CORRECTED, normalised=reader.flag("norm_topk_prob", True))
+    experts = read_experts(reader, router, count="n_routed_experts", width="moe_intermediate_size")
+    experts = with_shared(reader, experts, "n_shared_experts")
+    return compose_sparse(reader, attention, experts, after_dense_layers(reader, 3))
+
+
+def _deepseek_v2(reader: ConfigReader) -> Architecture:
+    attention = read_latent_attention(reader, Rotary(form="complex"))
+    router = Router(
+        fp32=True,
+        held_in_fp32=True,
+        groups=reader.text("topk_method", "greedy") == "group_limited_greedy",
+        normalised=False,
+        scaled=True,
+    )
+    experts = read_experts(reader, router, count="n_routed_experts", width="moe_intermediate_size")
+    experts = with_shared(reader, experts, "n_shared_experts")
+    return compose_sparse(reader, attention, experts, after_dense_layers(reader))
+
+
+FAMILIES: dict[str, Callable[[ConfigReader], Architecture]] = {
+    "deepseek_v2": _deepseek_v2,
+    "deepseek_v3": _deepseek_v3,
+    "glm4_moe_lite": _deepseek_v3,
+}
+"""Model types with a composition of their own."""

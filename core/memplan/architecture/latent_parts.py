@@ -1,0 +1,58 @@
+"""Multi-head latent attention: keys and values are made from one narrow latent that all heads share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from memplan.architecture.parts import Linear, Norm, Rotary, Weight
+
+
+@dataclass(frozen=True, slots=True)
+class LatentAttention:
+    """DeepSeek's attention. Positions turn a part of each query, and of one key that all heads share."""
+
+    name: str
+    heads: int
+    plain_dim: int
+    """Width of the part of queries and keys that positions leave alone."""
+    rotary_dim: int
+    value_dim: int
+    latent_dim: int
+    queries: tuple[Linear, ...]
+    """One projection, or down to a latent and up again."""
+    query_norm: Norm | None
+    down: Linear
+    """To the latent and the turned key."""
+    latent_norm: Norm
+    up: Linear
+    """From the latent to keys and values."""
+    output: Linear
+    rotary: Rotary
+    dropout: float = 0.0
+    window: int | None = None
+    softcap: bool = False
+    softmax_in_fp32: bool = True
+
+    @property
+    def head_dim(self) -> int:
+        """Width of a query and a key."""
+        return self.plain_dim + self.rotary_dim
+
+    @property
+    def kv_heads(self) -> int:
+        """Keys and values are made for each head."""
+        return self.heads
+
+    def linears(self) -> Iterator[Linear]:
+        """All projections."""
+        yield from self.queries
+        yield from (self.down, self.up, self.output)
+
+    def weights(self) -> Iterator[Weight]:
+        """Projections and norms."""
+        for linear in self.linears():
+            yield from linear.weights()
+        for norm in (self.query_norm, self.latent_norm):
+            if norm is not None:
+                yield from norm.weights()

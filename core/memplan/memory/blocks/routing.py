@@ -1,0 +1,133 @@
+"""Routers: each token's experts and their weights, as the modelling code of each family finds them."""
+
+from __future__ import annotations
+
+from memplan.architecture.expert_parts import Experts, Router
+from memplan.memory import operations as op
+from memplan.memory import products
+from memplan.memory.blocks.context import Context
+from memplan.memory.blocks.grouped import grouped_product, merged
+from memplan.memory.tape import Grads, Parameter, Size, Tape, Tensor, given
+
+
+def route(ctx: Context, spec: Experts, flat: Tensor, tokens: Size) -> tuple[Tensor, Tensor]:
+    """Each token's weights for the experts it is sent to, and the logits (which the block's caller holds)."""
+    router, tape = spec.router, ctx.tape
+    logits = _logits(ctx, spec, flat, tokens)
+    picked = (tokens, spec.per_token)
+    match router.scores:
+        case "softmax":
+            values = _of_softmax(tape, router, logits, picked)
+        case "sigmoid":
+            values = _of_sigmoid(tape, router, logits, picked)
+        case "top_softmax":
+            values = top(tape, logits, picked)
+            values = products.softmax(tape, values, values.dtype if router.bias else "fp32")
+        case _:
+            raise AssertionError(f"{router.scores} has a block of its own")
+    if router.normalised:
+        values = _divided_by_sum(tape, values, guarded=router.guarded)
+    if router.scaled:
+        values = op.times(tape, values)
+    return (op.to(tape, values, flat.dtype) if router.scores_in_input_dtype else values), logits
+
+
+def _logits(ctx: Context, spec: Experts, flat: Tensor, tokens: Size) -> Tensor:
+    tape, router, name = ctx.tape, spec.router, f"{spec.name}.{spec.router.name}"
+    held_in = "fp32" if router.held_in_fp32 else None
+    weight = merged(ctx, spec, f"{router.name}.weight", (spec.count, spec.hidden), ctx.setup.rank, dtype=held_in)
+    bias = ctx.parameter(f"{name}.bias", (spec.count,)) if router.bias else None
+    if router.fp32:
+        flat = op.to(tape, flat, "fp32")
+        weight = op.to(tape, weight, "fp32") if isinstance(weight, Tensor) else _fp32(tape, weight)
+    if isinstance(weight, Parameter):
+        logits = products.linear(tape, flat, weight, bias)
+    else:
+        logits = grouped_product(tape, flat, weight, (tokens, spec.count))
+    return op.to(tape, logits, "fp32") if router.scores == "top_softmax" and not router.bias else logits
+
+
+def _fp32(tape: Tape, weight: Parameter) -> Parameter | Tensor:
+    if weight.dtype == "fp32":
+        return weight
+    output = tape.new(weight.shape, "fp32")
+    if not tape.needs_grad(weight):
+        return output
+    return tape.record(output, (weight,), lambda grads: (tape.new(given(grads).shape, weight.dtype),))
+
+
+def _of_softmax(tape: Tape, router: Router, logits: Tensor, picked: tuple[Size, ...]) -> Tensor:
+    """The largest of a softmax in fp32; with a correction, those where the corrected scores are largest."""
+    scores = products.softmax(tape, op.to(tape, logits, "fp32"), "fp32")
+    if router.groups:
+        mask = tape.new(scores.shape, "bool")
+        scores = op.mul_by_constant(tape, scores, mask, "chosen groups")
+    if router.correction == "none":
+        return top(tape, scores, picked)
+    corrected = tape.new(scores.shape, "fp32")
+    values = _gathered(tape, scores, picked)
+    del corrected
+    return values
+
+
+def _of_sigmoid(tape: Tape, router: Router, logits: Tensor, picked: tuple[Size, ...]) -> Tensor:
+    """Sigmoids where the corrected ones are largest. The choice itself has no gradient."""
+    if not router.fp32:
+        logits = op.to(tape, logits, "fp32")
+    scores = op.pointwise_by_output(tape, logits, "sigmoid of logits")
+    corrected = tape.new(scores.shape, "fp32")
+    mask = None
+    if router.groups:
+        mask = tape.new(scores.shape, "bool")
+        corrected = tape.new(scores.shape, "fp32")
+    values = _gathered(tape, scores, picked)
+    del corrected, mask
+    return values
+
+
+def top(tape: Tape, x: Tensor, shape: tuple[Size, ...]) -> Tensor:
+    """The largest values of each row; keeps their places."""
+    values = tape.new(shape, x.dtype)
+    return _picked(tape, x, values, tape.new(shape, "int64"))
+
+
+def _gathered(tape: Tape, x: Tensor, shape: tuple[Size, ...]) -> Tensor:
+    """The values of each row at places found before; keeps the places."""
+    places = tape.new(shape, "int64")
+    return _picked(tape, x, tape.new(shape, x.dtype), places)
+
+
+def _picked(tape: Tape, x: Tensor, values: Tensor, places: Tensor) -> Tensor:
+    if not tape.needs_grad(x):
+        return values
+    kept, whole = tape.keep(places, "chosen experts"), x.shape
+
+    def run(grads: list[Tensor | None]) -> Grads:
+        held, dtype = kept, given(grads).dtype
+        zeros = tape.new(whole, dtype)
+        result = tape.new(whole, dtype)
+        del zeros, held
+        return (result,)
+
+    return tape.record(values, (x,), run)
+
+
+def _divided_by_sum(tape: Tape, x: Tensor, *, guarded: bool) -> Tensor:
+    """Each row over its sum; keeps both."""
+    total = tape.new((*x.shape[:-1], 1), x.dtype)
+    if guarded:
+        total = tape.new(total.shape, x.dtype)
+    output = tape.new(x.shape, x.dtype)
+    if not tape.needs_grad(x):
+        return output
+    kept = tape.keep(total, "sum of weights"), tape.keep(output, "weights")
+    shape = x.shape
+
+    def run(grads: list[Tensor | None]) -> Grads:
+        held, dtype = kept, given(grads).dtype
+        parts = [tape.new(shape, dtype) for _ in range(3)]
+        result = tape.new(shape, dtype)
+        del parts, held
+        return (result,)
+
+    return tape.record(output, (x,), run)
