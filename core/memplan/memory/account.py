@@ -89,7 +89,8 @@ def _thawed(architecture: Architecture, setup: Setup, training: Training, frozen
     tensors, total = [], architecture.num_layers
     for t in held_tensors(architecture, setup):
         if t.name in outer and t.component == "embeddings":
-            trains = setup.embeddings_train or (architecture.tied and setup.head_trains)
+            tied = architecture.tied and t.name == f"{architecture.tokens.name}.weight"
+            trains = setup.table_trains(tied)
             tensors.append(_with(t, t.count, trains))
         elif t.name in outer:
             tensors.append(_with(t, t.count, setup.head_trains and (t.component == "head" or t.name.startswith(norm))))

@@ -101,16 +101,19 @@ def state_bytes(tensor: HeldTensor, training: Training) -> int:
 def step_temporary_bytes(tensors: tuple[HeldTensor, ...], training: Training) -> int:
     """What `optimizer.step()` holds on top of weights, gradients and states.
 
-    foreach: one more tensor of the size of every moment at once (`_foreach_sqrt` of the second moments); for_loop: two
-    tensors of the size of the parameter at hand, while the one before it is still referred to; fused, 8-bit and plain
-    SGD: none. Source: torch/optim/adamw.py, traced.
+    foreach: one more tensor of the size of every moment at once (`_foreach_sqrt` of the second moments; Adafactor's
+    updates); for_loop: two tensors of the size of the parameter at hand (Adafactor: one), while the one before it is
+    still referred to; fused, 8-bit and plain SGD: none. Source: torch/optim/adamw.py, _adafactor.py, traced.
     """
     rule = RULES[training.optimizer]
-    if rule.moments == 0 or rule.format != "dtype" or training.optimizer in ("sgd_momentum", "muon"):
+    factored = rule.format == "factored"
+    plain = rule.moments > 0 and rule.format == "dtype" and training.optimizer not in ("sgd_momentum", "muon")
+    if not (factored or plain):
         return 0
     sizes = [(int(rounded(t.values * BYTES_PER_VALUE[state_dtype(t, training)])), t.count) for t in tensors if t.trains]
-    if not sizes or training.optimizer_impl == "fused":
+    if not sizes or (training.optimizer_impl == "fused" and not factored):
         return 0
     if training.optimizer_impl == "foreach":
         return sum(size * count for size, count in sizes)
-    return max(before + 2 * size for (before, _), (size, _) in pairwise([(0, 1), *sizes]))
+    own = 1 if factored else 2
+    return max(before + own * size for (before, _), (size, _) in pairwise([(0, 1), *sizes]))

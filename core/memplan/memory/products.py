@@ -15,6 +15,7 @@ def weight_cast(tape: Tape, weight: Parameter, dtype: str) -> Tensor | Parameter
     output = tape.new(weight.shape, dtype)
     if tape.needs_grad(weight):
         tape.record(output, (weight,), lambda grads: (tape.new(given(grads).shape, weight.dtype),))
+    if weight.trainable or not tape.trains:
         weight.cast = output
         tape.casts.append(weight)
     return output

@@ -55,7 +55,7 @@ def layer_runs(
 ) -> tuple[Run, ...]:
     """Walk each kind of layer under each kind of input that it meets."""
     runs: list[Run] = []
-    dtype, needs = setup.first_input()
+    dtype, needs = setup.first_input(architecture.tied)
     frozen = replace(setup, base_trains=False)
     position = 0
     for layer, count in architecture.layers:

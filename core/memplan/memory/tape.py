@@ -163,6 +163,8 @@ class Tape:
         self.autocast = autocast
         self.on_device = on_device
         """Whether gradients that meet are added in place (a device) or into a new tensor (the traces' fake tensors)."""
+        self.trains = True
+        """Whether modules are in training mode; otherwise dropout does nothing and autocast caches every cast."""
         self.accumulating = False
         """Whether gradients of earlier micro-batches are there already."""
         self.kind = TEMPORARY

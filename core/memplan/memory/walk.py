@@ -85,7 +85,7 @@ def _now(meter: Meter) -> Peak:
 
 def _tape(setup: Setup, accumulating: bool) -> Tape:
     tape = Tape(autocast=setup.autocast, on_device=setup.stack.on_device)
-    tape.accumulating = accumulating
+    tape.accumulating, tape.trains = accumulating, setup.trains
     return tape
 
 
