@@ -21,8 +21,8 @@ MEDIAN, MOST, WORST = 0.003, 0.015, 0.04
 
 KNOWN_GAPS = {
     # A CPU has no fused attention with dropout; its fallback repeats key heads, which no device does.
-    "llama, attention dropout": 0.031,
-    "gemma2, eager, over the window, checkpointing, autocast": 0.010,
+    "llama, attention dropout": 0.041,
+    "gemma2, eager, over the window, checkpointing, autocast": 0.017,
     # Sixteen tokens: only what fully_shard gathers before the first layer is left to be full.
     "fsdp2 llama, for loop, short": 0.025,
     "fsdp2 llama, sgd, short": 0.025,
