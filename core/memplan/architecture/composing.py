@@ -44,10 +44,12 @@ def read_activation(reader: ConfigReader, default: str, *keys: str) -> Activatio
     return _ACTIVATIONS[default]
 
 
-def read_head_dim(reader: ConfigReader, hidden: int, heads: int) -> int:
-    """Width of one head: head_dim, or the hidden size divided among the heads."""
+def read_head_dim(reader: ConfigReader, hidden: int, heads: int, default: int | None = None) -> int:
+    """Width of one head: head_dim, or the hidden size divided among the heads (or the model type's own default)."""
     if reader.config.get("head_dim") is not None:
         return reader.size("head_dim")
+    if default is not None and "head_dim" not in reader.config:
+        return default
     if hidden % heads:
         raise ConfigError(
             f"hidden_size {hidden} is not divisible by {heads} heads",
@@ -74,12 +76,14 @@ def read_attention(
     out_bias: bool,
     qk_norm: NormKind | None = None,
     default_kv_heads: int | None = None,
+    default_head_dim: int | None = None,
     window: int | None = None,
     softcap: bool = False,
 ) -> Attention:
     """Separate q, k and v projections with rotary positions over the whole head."""
     hidden, heads = reader.size("hidden_size"), reader.size("num_attention_heads")
-    kv_heads, head_dim = read_kv_heads(reader, heads, default_kv_heads), read_head_dim(reader, hidden, heads)
+    kv_heads = read_kv_heads(reader, heads, default_kv_heads)
+    head_dim = read_head_dim(reader, hidden, heads, default_head_dim)
     return Attention(
         name="self_attn",
         heads=heads,

@@ -139,8 +139,10 @@ class Attention:
     window: int | None = None
     softmax_in_fp32: bool = True
     """Eager attention casts its scores for the softmax (GPT-2 does not)."""
-    scaled_queries: bool = False
-    """Queries are scaled by a product of their own (OPT)."""
+    clips: bool = False
+    """Projections are clipped between two numbers, in place (OLMo)."""
+    scaled_queries: Literal["no", "first", "after_turning"] = "no"
+    """Queries are scaled by a product of their own: as they are (OPT), or once turned (Ministral 3)."""
 
     @property
     def value_dim(self) -> int:
@@ -180,9 +182,16 @@ class Mlp:
                 yield part
 
     def weights(self) -> Iterator[Weight]:
-        """Gate, up, down."""
+        """Gate, up, down, and the slopes of an activation that has some."""
         for part in self.linears():
             yield from part.weights()
+        yield from self.slopes()
+
+    def slopes(self) -> Iterator[Weight]:
+        """The parameters of the activation: two slopes of xIELU."""
+        if self.activation == "xielu":
+            yield Weight("act_fn.alpha_p", (1,), "mlp")
+            yield Weight("act_fn.alpha_n", (1,), "mlp")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -201,6 +210,8 @@ class Layer:
     """In parallel, the attention is added to the residual before the feed-forward is (Cohere)."""
     residual_scale: bool = False
     """What is added to the residual is scaled first (Granite)."""
+    buffers: tuple[int, ...] = ()
+    """Bytes of each buffer that comes with the layer (a causal mask: GPT-Neo)."""
     post_norm: bool = False
     """Norms stand after the residual sums (OPT-350m)."""
     dropout: float = 0.0
@@ -256,6 +267,8 @@ class Architecture:
     projections: tuple[Linear, ...] = ()
     """In and out of a narrower embedding (OPT-350m)."""
     logits_softcap: bool = False
+    buffers: tuple[int, ...] = ()
+    """Bytes of each buffer that comes with the model (a causal mask: GPT-BigCode)."""
     logits_scale: bool = False
     """Logits are scaled by a number (Granite, Cohere)."""
     known: bool = True

@@ -269,6 +269,22 @@ def rsqrt(tape: Tape, x: Tensor) -> Tensor:
     return tape.record(output, (x,), run)
 
 
+def clipped(tape: Tape, x: Tensor) -> Tensor:
+    """x between two numbers, in place: what it was is copied for backward."""
+    if not tape.needs_grad(x):
+        return x
+    kept, output = tape.keep(tape.new(x.shape, x.dtype), "before clipping"), x.detached()
+
+    def run(grads: list[Tensor | None]) -> Grads:
+        held, grad = kept, given(grads)
+        inside = [tape.new(grad.shape, "bool") for _ in range(2)]
+        result = tape.new(grad.shape, grad.dtype)
+        del held, inside
+        return (result,)
+
+    return tape.record(output, (x,), run)
+
+
 def pointwise(tape: Tape, x: Tensor, role: str) -> Tensor:
     """An activation with a backward kernel of its own (silu, gelu): keeps its input."""
     needs = tape.needs_grad(x)

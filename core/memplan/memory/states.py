@@ -136,13 +136,15 @@ def weight_bytes(tensor: HeldTensor, *, double_quant: bool) -> int:
 
 
 def buffer_bytes(architecture: Architecture) -> int:
-    """Buffers that come with the model: two copies of each table's rotary frequencies, corrections of routers, and an
-    embedding scale.
+    """Buffers that come with the model: two copies of each table's rotary frequencies, corrections of routers, an
+    embedding scale, and those that the composition names.
     """
     rotary = sum(2 * int(rounded(4 * (width // 2))) for _, width in architecture.rotary_tables)
     experts = ((layer.mlp, count) for layer, count in architecture.kinds.items() if isinstance(layer.mlp, Experts))
     corrections = sum(count * int(rounded(mlp.buffer_bytes)) for mlp, count in experts)
-    return rotary + corrections + (int(rounded(1)) if architecture.embedding_scale == "buffer" else 0)
+    named = sum(int(rounded(one)) for one in architecture.buffers)
+    named += sum(count * int(rounded(one)) for layer, count in architecture.kinds.items() for one in layer.buffers)
+    return rotary + corrections + named + (int(rounded(1)) if architecture.embedding_scale == "buffer" else 0)
 
 
 def gradient_dtype(tensor: HeldTensor, training: Training) -> str:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from memplan.architecture.config_reader import ConfigReader
-from memplan.architecture.families import experts, gemma, gpt, latent, llama
+from memplan.architecture.families import experts, gemma, gpt, latent, llama, llama_relatives, olmo
 from memplan.architecture.parts import Architecture
 
 FAMILIES: dict[str, Callable[[ConfigReader], Architecture]] = {
     **llama.FAMILIES,
+    **llama_relatives.FAMILIES,
     **gemma.FAMILIES,
+    **olmo.FAMILIES,
     **gpt.FAMILIES,
     **experts.FAMILIES,
     **latent.FAMILIES,

@@ -116,7 +116,7 @@ def _opt(reader: ConfigReader) -> Architecture:
             inputs=tuple(Linear(name, hidden, hidden, bias) for name in ("q_proj", "k_proj", "v_proj")),
             output=Linear("out_proj", hidden, hidden, bias),
             dropout=reader.fraction("attention_dropout", 0.0),
-            scaled_queries=True,
+            scaled_queries="first",
         ),
         mlp=Mlp(
             name="",

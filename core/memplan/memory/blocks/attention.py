@@ -17,6 +17,10 @@ def attention(ctx: Context, spec: Attention, x: Tensor) -> Tensor:
         q, k, v = _heads(ctx, spec, x)
         if spec.rotary_dim:
             q, k = rotary(ctx, spec, q, k)
+        if spec.scaled_queries == "after_turning":
+            scales = ctx.tape.new((1, 1, ctx.sequence, 1), q.dtype)
+            q = op.mul_by_constant(ctx.tape, q, scales, "scales of queries")
+            del scales
         output = scores(ctx, spec, q, k, v)
         del q, k, v
         if (joined(spec) or _falls_back(ctx, spec)) and not ctx.tape.on_device and ctx.setup.attention != "eager":
@@ -36,7 +40,9 @@ def _heads(ctx: Context, spec: Attention, x: Tensor) -> tuple[Tensor, Tensor, Te
     norms = (spec.query_norm, spec.key_norm, None)
     for index, (linear, count, norm) in enumerate(zip(spec.inputs, counts, norms, strict=True)):
         y = ctx.linear(linear, x, spec.name)
-        if index == 0 and spec.scaled_queries:
+        if spec.clips:
+            y = op.clipped(tape, y)
+        if index == 0 and spec.scaled_queries == "first":
             y = op.times(tape, y)
         split = (ctx.batch, ctx.sequence, count, spec.head_dim)
         over_heads = norm is not None and norm.size == spec.head_dim
@@ -108,6 +114,8 @@ def scores(ctx: Context, spec: Attention | LatentAttention, q: Tensor, k: Tensor
         numbers = tape.new((ctx.batch, 1, ctx.sequence, ctx.sequence), tape.autocast or q.dtype)
         return products.flash_attention(tape, q, k, v, numbers)
     if fused:
+        if mask is not None and groups > 1:
+            k, v = _repeated(ctx, spec, k), _repeated(ctx, spec, v)
         return _math_attention(ctx, spec, q, k, v)
     if groups > 1:
         k, v = _repeated(ctx, spec, k), _repeated(ctx, spec, v)
@@ -163,16 +171,21 @@ def _math_attention(ctx: Context, spec: Attention | LatentAttention, q: Tensor, 
     tape, dtype = ctx.tape, q.dtype
     with tape.no_autocast():
         whole = [op.to(tape, one, "fp32") for one in (q, k, v)]
-        q, k = op.times(tape, whole[0]), op.times(tape, whole[1])
+        q = op.times(tape, whole[0])
         bias = tape.new((ctx.sequence, ctx.sequence), "fp32")
+        alone = spec.kv_heads == spec.heads
+        if not alone and ctx.masks.get(spec.window) is None:
+            whole[1:] = [_repeated(ctx, spec, one) for one in whole[1:]]
+        k = op.times(tape, whole[1])
         if isinstance(spec, Attention):  # others give queries and keys head by head
-            q, k = op.copied(tape, q), op.copied(tape, k)
+            q = op.copied(tape, q)
+            k = op.copied(tape, k) if alone else k
         weights = products.matmul(tape, q, k, _square(ctx, spec), "queries", "keys")
         weights = op.plus_constant(tape, weights)
         weights = products.softmax(tape, weights, "fp32")
         dropped = op.dropout(tape, weights, spec.dropout)
         cast = tape.new(dropped.shape, dtype)  # the weights' 16-bit copy, which the caller of the kernel drops
-        v = whole[2] if dtype == "fp32" else op.copied(tape, whole[2])
+        v = op.copied(tape, whole[2]) if alone and dtype != "fp32" else whole[2]
         output = products.matmul(tape, dropped, v, (*q.shape[:-1], v.shape[-1]), "weights", "values")
         result = op.to(tape, output, dtype)
         del bias, cast

@@ -6,6 +6,7 @@ from memplan.architecture.parts import Mlp
 from memplan.memory import operations as op
 from memplan.memory.blocks.context import Context
 from memplan.memory.blocks.gating import activation, halves
+from memplan.memory.blocks.xielu import xielu
 from memplan.memory.tape import Tensor
 
 
@@ -22,7 +23,7 @@ def mlp(ctx: Context, spec: Mlp, x: Tensor) -> Tensor:
     if spec.gate is None:
         x = ctx.linear(spec.up, x, name)
         with tape.inside(f"{name}.act"):
-            x = activation(tape, x, spec.activation)
+            x = _activated(ctx, spec, x)
         return ctx.linear(spec.down, x, name)
     gate = ctx.linear(spec.gate, x, name)
     with tape.inside(f"{name}.act"):
@@ -32,3 +33,10 @@ def mlp(ctx: Context, spec: Mlp, x: Tensor) -> Tensor:
         product = op.mul(tape, gate, up, role_a="act(gate)", role_b="up")
     del gate, up
     return ctx.linear(spec.down, product, name)
+
+
+def _activated(ctx: Context, spec: Mlp, x: Tensor) -> Tensor:
+    if spec.activation != "xielu":
+        return activation(ctx.tape, x, spec.activation)
+    alphas = [ctx.parameter(f"{spec.name}.{weight.name}", weight.shape) for weight in spec.slopes()]
+    return xielu(ctx.tape, x, *alphas)

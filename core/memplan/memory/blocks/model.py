@@ -23,6 +23,9 @@ def embed(ctx: Context, architecture: Architecture, ids: Tensor) -> tuple[Tensor
     )
     weight.shared = architecture.tied
     x = ctx.embed(table, ids)
+    if architecture.embedding_scale == "buffer":
+        x = op.mul_by_constant(tape, x, tape.new((1,), x.dtype), "embedding scale")
+    embedded = x
     if setup.checkpointing and setup.adapted and not x.needs_grad:
         # enable_input_require_grads: without it a checkpointed frozen model has nothing to walk back to.
         x.node = tape.leaf((1,), x.dtype, needs_grad=True).node
@@ -30,8 +33,6 @@ def embed(ctx: Context, architecture: Architecture, ids: Tensor) -> tuple[Tensor
     stays = True
     if architecture.embedding_scale == "number":
         x = op.times(tape, x)
-    if architecture.embedding_scale == "buffer":
-        x = op.mul_by_constant(tape, x, tape.new((1,), x.dtype), "embedding scale")
     if architecture.projections:
         x = ctx.linear(architecture.projections[0], x, "")
     if architecture.positions is not None:
@@ -40,8 +41,6 @@ def embed(ctx: Context, architecture: Architecture, ids: Tensor) -> tuple[Tensor
         positions = architecture.positions
         ctx.parameter(f"{positions.name}.weight", (positions.rows, positions.width), trains=setup.embeddings_train)
         learned = ctx.embed(positions, where)
-        if setup.checkpointing and setup.adapted:
-            ctx.held_by_checkpoints.append(x)  # its gradient's node holds it until backward is over
         model_locals += [x, learned, where]
         if architecture.position_ids_per_row:
             model_locals.append(tape.new((rows, ctx.sequence), "fp32"))
@@ -50,6 +49,8 @@ def embed(ctx: Context, architecture: Architecture, ids: Tensor) -> tuple[Tensor
     if architecture.embedding_dropout:
         x = op.dropout(tape, x, architecture.embedding_dropout)
         stays = False
+    if setup.checkpointing and setup.adapted and x is not embedded:
+        ctx.held_by_checkpoints.append(embedded)  # its gradient's node holds it until backward is over
     return x, model_locals, stays
 
 
@@ -85,6 +86,8 @@ def positions_and_masks(ctx: Context, layers: Sequence[Layer], tape: Tape) -> li
         ctx.cos = op.to(tape, tape.new(shape, "fp32"), "fp32" if form == "complex" else of_table)
         ctx.sin = op.to(tape, tape.new(shape, "fp32"), of_table) if form != "complex" else ctx.cos
         del angles
+        if any(layer.attention.rotary.spread != "no" for layer in layers):
+            held += [ctx.cos, ctx.sin]
     for window in {layer.attention.window for layer in layers}:
         ctx.masks[window] = _mask(ctx, layers, window, tape, dtype)
         if (mask := ctx.masks[window]) is not None:
@@ -137,6 +140,8 @@ def finish(
     model_locals.clear()
     embed_locals.clear()
     ctx.masks.clear()
+    if any(layer.attention.rotary.spread != "no" for layer in architecture.kinds):
+        ctx.cos = ctx.sin = None  # layers keep what they spread out, not these
     with tape.inside(architecture.head.name, LOGITS):
         logits = _head(ctx, architecture, x)  # x, the last hidden state, stays a local until forward returns
         if architecture.logits_scale:
