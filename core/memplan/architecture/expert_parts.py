@@ -22,6 +22,8 @@ class Router:
     bias: bool = False
     fp32: bool = False
     """Its input and its matrix are cast to fp32 for the product."""
+    leaves_autocast: bool = False
+    """It runs outside autocast (ERNIE 4.5)."""
     held_in_fp32: bool = False
     """Its matrix is fp32 whatever the model is loaded in."""
     correction: Literal["none", "buffer", "fp32_buffer", "parameter"] = "none"

@@ -113,6 +113,8 @@ class Rotary:
     """Cosines and sines stay in fp32 (OLMo)."""
     fp32_heads: bool = False
     """Heads are cast to fp32 and turned in it (Cohere)."""
+    fp32_products: bool = False
+    """Heads are cast to fp32 for each product, their halves swapped before that (ERNIE 4.5)."""
 
 
 @dataclass(frozen=True, slots=True)

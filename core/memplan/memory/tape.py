@@ -238,6 +238,11 @@ class Tape:
         finally:
             self._mute_at = -1
 
+    @property
+    def recomputes(self) -> bool:
+        """Whether operations run again for a checkpoint."""
+        return self._mute_at != -1
+
     # recording
 
     def keep(self, tensor: Tensor, role: str) -> Tensor | None:
@@ -250,6 +255,8 @@ class Tape:
             storage.kept = True
             if storage.kind == TEMPORARY:
                 storage.become(ACTIVATIONS)
+            if storage.meter is not self.meter:
+                return tensor.detached()  # the whole model's; it is listed once, with the model
             self.kept.append((self.module, role, tensor.shape, tensor.dtype, storage.num_bytes))
         return tensor.detached()
 

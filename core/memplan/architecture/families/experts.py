@@ -173,8 +173,8 @@ def _glm4_moe(reader: ConfigReader) -> Architecture:
     return compose_sparse(reader, attention, experts, after_dense_layers(reader, 1))
 
 
-def _corrected(reader: ConfigReader) -> Router:
-    return replace(CORRECTED, normalised=reader.flag("norm_topk_prob", True))
+def _corrected(reader: ConfigReader, normalised: bool = True) -> Router:
+    return replace(CORRECTED, normalised=reader.flag("norm_topk_prob", normalised))
 
 
 def _partly_turned(reader: ConfigReader, attention: Attention, default: float) -> Attention:
@@ -187,7 +187,7 @@ def _partly_turned(reader: ConfigReader, attention: Attention, default: float) -
 def _dots1(reader: ConfigReader) -> Architecture:
     bias = reader.flag("attention_bias", False)
     attention = read_attention(reader, qkv_bias=bias, out_bias=bias, qk_norm="rms", default_kv_heads=32)
-    experts = read_experts(reader, _corrected(reader), count="n_routed_experts", width="moe_intermediate_size")
+    experts = read_experts(reader, _corrected(reader, False), count="n_routed_experts", width="moe_intermediate_size")
     experts = with_shared(reader, experts, "n_shared_experts")
     return compose_sparse(reader, attention, experts, after_dense_layers(reader))
 
@@ -205,8 +205,17 @@ def _minimax_m2(reader: ConfigReader) -> Architecture:
 def _ernie4_5_moe(reader: ConfigReader) -> Architecture:
     bias = reader.flag("use_bias", False)
     attention = read_attention(reader, qkv_bias=bias, out_bias=bias, default_kv_heads=4)
-    attention = replace(attention, dropout=0.0, rotary=Rotary(pairs=True, spread="once", fp32_tables=True))
-    router = Router(fp32=True, held_in_fp32=True, correction="parameter", guarded=True, scores_in_input_dtype=True)
+    attention = replace(
+        attention, dropout=0.0, rotary=Rotary(pairs=True, spread="once", fp32_tables=True, fp32_products=True)
+    )
+    router = Router(
+        fp32=True,
+        leaves_autocast=True,
+        held_in_fp32=True,
+        correction="parameter",
+        guarded=True,
+        scores_in_input_dtype=True,
+    )
     experts = read_experts(reader, router, count="moe_num_experts", width="moe_intermediate_size", per_token="moe_k")
     experts = with_shared(reader, experts, "moe_num_shared_experts", first=True)
     first, last = reader.size("moe_layer_start_index", default=1), reader.config.get("moe_layer_end_index", -1)
@@ -221,9 +230,8 @@ def _granitemoe(reader: ConfigReader) -> Architecture:
     router = Router(name="router", scores="top_softmax", normalised=False, scores_in_input_dtype=True)
     experts = read_experts(reader, router, count="num_local_experts", width="intermediate_size", adapter_names="none")
     layer = replace(pre_norm_layer(reader, attention, experts), residual_scale=True)
-    return compose_decoder(
-        reader, ((layer, reader.size("num_hidden_layers")),), embedding_scale="number", tied_default=False
-    )
+    layers = ((layer, reader.size("num_hidden_layers")),)
+    return replace(compose_decoder(reader, layers, embedding_scale="number"), logits_scale=True)
 
 
 FAMILIES: dict[str, Callable[[ConfigReader], Architecture]] = {

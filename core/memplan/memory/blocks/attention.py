@@ -161,14 +161,18 @@ def _eager(
         (*q.shape[:-1], v.shape[-1]),
         "weights",
         "values",
-        copies=(False, in_token_order and shared),
+        copies=(False, shared and (in_token_order or isinstance(spec, LatentAttention))),
     )
     return op.copied(tape, output)
 
 
 def _math_attention(ctx: Context, spec: Attention | LatentAttention, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-    """Attention with dropout on a CPU: PyTorch falls back to plain products in fp32."""
-    tape, dtype = ctx.tape, q.dtype
+    """Attention that a CPU has no kernel for: PyTorch falls back to plain products in fp32."""
+    tape = ctx.tape
+    if tape.autocast is not None:
+        v, k, q = (op.to(tape, one, tape.autocast) for one in (v, k, q))
+    arguments = q, k, v
+    dtype, of_heads = q.dtype, isinstance(spec, Attention)
     with tape.no_autocast():
         whole = [op.to(tape, one, "fp32") for one in (q, k, v)]
         q = op.times(tape, whole[0])
@@ -177,16 +181,19 @@ def _math_attention(ctx: Context, spec: Attention | LatentAttention, q: Tensor, 
         if not alone and ctx.masks.get(spec.window) is None:
             whole[1:] = [_repeated(ctx, spec, one) for one in whole[1:]]
         k = op.times(tape, whole[1])
-        if isinstance(spec, Attention):  # others give queries and keys head by head
+        if of_heads:  # latent attention gives queries and keys head by head
             q = op.copied(tape, q)
             k = op.copied(tape, k) if alone else k
         weights = products.matmul(tape, q, k, _square(ctx, spec), "queries", "keys")
+        del k
         weights = op.plus_constant(tape, weights)
         weights = products.softmax(tape, weights, "fp32")
         dropped = op.dropout(tape, weights, spec.dropout)
-        cast = tape.new(dropped.shape, dtype)  # the weights' 16-bit copy, which the caller of the kernel drops
-        v = op.copied(tape, whole[2]) if alone and dtype != "fp32" else whole[2]
+        # The weights' 16-bit copy, which the caller of the kernel drops.
+        cast = tape.new(dropped.shape, dtype) if dtype != "fp32" else None
+        in_order = not alone or (dtype == "fp32" and of_heads)
+        v = whole[2] if in_order else op.copied(tape, whole[2])
         output = products.matmul(tape, dropped, v, (*q.shape[:-1], v.shape[-1]), "weights", "values")
         result = op.to(tape, output, dtype)
-        del bias, cast
+        del bias, cast, arguments
         return result

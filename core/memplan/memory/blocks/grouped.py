@@ -19,8 +19,7 @@ def merged(
     wide = rank * (shape[0] if len(shape) == 3 else 1)
     a = ctx.parameter(f"{spec.name}.{name}.lora_A", (wide, shape[-1]), dtype=setup.adapter_dtype, trains=True)
     b = ctx.parameter(f"{spec.name}.{name}.lora_B", (shape[-2], wide), dtype=setup.adapter_dtype, trains=True)
-    cast_a, cast_b = tape.new(a.shape, weight.dtype), tape.new(b.shape, weight.dtype)
-    kept = (tape.keep(cast_a, "adapter in the weight's dtype"), tape.keep(cast_b, "adapter in the weight's dtype"))
+    kept = tuple(_in_dtype(tape, adapter, weight.dtype) for adapter in (a, b))
     tried = tape.new(shape, weight.dtype)  # registering the parametrisation evaluates it once
     del tried
     output = tape.new(shape, weight.dtype)
@@ -32,6 +31,13 @@ def merged(
         return grad_a, grad_b
 
     return tape.record(output, (a, b), run)
+
+
+def _in_dtype(tape: Tape, adapter: Parameter, dtype: str) -> Tensor | None:
+    if adapter.dtype == dtype:
+        tape.keep_weight()
+        return None
+    return tape.keep(tape.new(adapter.shape, dtype), "adapter in the weight's dtype")
 
 
 def grouped_product(tape: Tape, x: Tensor, weight: Parameter | Tensor, shape: tuple[Size, ...]) -> Tensor:
@@ -99,21 +105,25 @@ def gather_parameter(tape: Tape, weight: Parameter, shape: tuple[Size, ...], ind
 def weighted(tape: Tape, x: Tensor, weights: Tensor) -> Tensor:
     """x times one number a row; keeps x when the numbers need gradients, and the numbers when x does."""
     needs_x, needs_w = tape.needs_grad(x), tape.needs_grad(weights)
-    kept_x = tape.keep(x, "expert output") if needs_w else None
-    kept_w = tape.keep(weights, "weights of the experts") if needs_x else None
+    kept = [
+        tape.keep(x, "expert output") if needs_w else None,
+        tape.keep(weights, "weights of the experts") if needs_x else None,
+    ]
     output = tape.new(x.shape, op.promoted(x.dtype, weights.dtype))
     if not (needs_x or needs_w):
         return output
-    shape, narrow, x_dtype = x.shape, weights.shape, x.dtype
+    shape, narrow, x_dtype, recomputed = x.shape, weights.shape, x.dtype, tape.recomputes
 
     def run(grads: list[Tensor | None]) -> Grads:
-        held, dtype = (kept_x, kept_w), given(grads).dtype
+        dtype = given(grads).dtype
         grad_x = tape.new(shape, dtype) if needs_x else None
         full = tape.new(shape, dtype) if needs_w else None
+        if recomputed:
+            kept.clear()  # a checkpoint gives what it recomputed away; a step's own values stay until it is over
         if grad_x is not None and x_dtype != dtype:
             grad_x = tape.new(shape, x_dtype)
         grad_w = tape.new(narrow, dtype) if needs_w else None
-        del full, held
+        del full
         return grad_x, grad_w
 
     return tape.record(output, (x, weights), run)

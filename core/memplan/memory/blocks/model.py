@@ -32,6 +32,8 @@ def embed(ctx: Context, architecture: Architecture, ids: Tensor) -> tuple[Tensor
     model_locals: list[Tensor] = []
     stays = True
     if architecture.embedding_scale == "number":
+        if setup.checkpointing and setup.adapted:
+            ctx.held_by_checkpoints.append(x)  # its gradient's node holds it until backward is over
         x = op.times(tape, x)
     if architecture.projections:
         x = ctx.linear(architecture.projections[0], x, "")

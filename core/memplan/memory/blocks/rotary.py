@@ -22,8 +22,8 @@ def rotary(ctx: Context, spec: Attention, q: Tensor, k: Tensor) -> tuple[Tensor,
     dtypes = q.dtype, k.dtype
     if how.fp32_heads:
         q, k = op.to(ctx.tape, q, "fp32"), op.to(ctx.tape, k, "fp32")
-    q, k = _turned(ctx.tape, q, cos, sin), _turned(ctx.tape, k, cos, sin)
-    if how.fp32_heads or how.fp32_tables:
+    q, k = (_turned(ctx.tape, one, cos, sin, cast=how.fp32_products) for one in (q, k))
+    if how.fp32_heads or how.fp32_tables or how.fp32_products:
         q, k = op.to(ctx.tape, q, dtypes[0]), op.to(ctx.tape, k, dtypes[1])
     return q, k
 
@@ -33,9 +33,10 @@ def joined(spec: Attention) -> bool:
     return spec.rotary_dim > 0 and (spec.rotary_dim < spec.head_dim or spec.rotary.joins)
 
 
-def _turned(tape: Tape, x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
-    straight = op.mul_by_constant(tape, x, cos, "cosines")
-    turned = op.mul_by_constant(tape, op.rotate_half(tape, x), sin, "sines")
+def _turned(tape: Tape, x: Tensor, cos: Tensor, sin: Tensor, *, cast: bool = False) -> Tensor:
+    straight = op.mul_by_constant(tape, op.to(tape, x, "fp32") if cast else x, cos, "cosines")
+    crossed = op.rotate_half(tape, x)
+    turned = op.mul_by_constant(tape, op.to(tape, crossed, "fp32") if cast else crossed, sin, "sines")
     return op.add(tape, straight, turned)
 
 

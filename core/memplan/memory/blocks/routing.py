@@ -12,6 +12,13 @@ from memplan.memory.tape import Grads, Parameter, Size, Tape, Tensor, given
 
 def route(ctx: Context, spec: Experts, flat: Tensor, tokens: Size) -> tuple[Tensor, Tensor]:
     """Each token's weights for the experts it is sent to, and the logits (which the block's caller holds)."""
+    if spec.router.leaves_autocast:
+        with ctx.tape.no_autocast():
+            return _routed(ctx, spec, flat, tokens)
+    return _routed(ctx, spec, flat, tokens)
+
+
+def _routed(ctx: Context, spec: Experts, flat: Tensor, tokens: Size) -> tuple[Tensor, Tensor]:
     router, tape = spec.router, ctx.tape
     logits = _logits(ctx, spec, flat, tokens)
     picked = (tokens, spec.per_token)
@@ -43,7 +50,8 @@ def _logits(ctx: Context, spec: Experts, flat: Tensor, tokens: Size) -> Tensor:
     if isinstance(weight, Parameter):
         logits = products.linear(tape, flat, weight, bias)
     else:
-        logits = grouped_product(tape, flat, weight, (tokens, spec.count))
+        dtype = tape.autocast or weight.dtype
+        logits = grouped_product(tape, op.to(tape, flat, dtype), op.to(tape, weight, dtype), (tokens, spec.count))
     return op.to(tape, logits, "fp32") if router.scores == "top_softmax" and not router.bias else logits
 
 
