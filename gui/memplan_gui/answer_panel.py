@@ -22,6 +22,7 @@ from memplan_gui.verdict_bar import VerdictBar
 
 MARGIN = 20
 GAP = 12
+HEAD_HEIGHT = 40
 UNITS = (("GiB", "gib"), ("GB", "gb"))
 
 
@@ -34,6 +35,7 @@ class AnswerPanel(QWidget):
     def __init__(self, tabs: ScenarioTabs, theme: Theme) -> None:
         super().__init__()
         self.setObjectName("answer")
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self._answer = Answer(None)
         self._offers: tuple[LeverOffer, ...] = ()
         self._unit: Unit = "gib"
@@ -57,8 +59,10 @@ class AnswerPanel(QWidget):
         self.details.breakdown.wanted.connect(self.explain)
 
     def _arrange(self) -> None:
-        head = row(spacing=8, margins=(MARGIN - 12, 4, MARGIN, 0))
-        head.addWidget(self.tabs, 1)
+        band = QWidget()
+        band.setFixedHeight(HEAD_HEIGHT)
+        head = row(band, spacing=8, margins=(MARGIN - 12, 0, MARGIN, 0))
+        head.addWidget(self.tabs, 1, Qt.AlignmentFlag.AlignBottom)
         head.addWidget(self.unit_switch)
         head.addWidget(self.export_button)
         upper = QWidget()
@@ -76,7 +80,7 @@ class AnswerPanel(QWidget):
         self.splitter.setStretchFactor(1, 1)
         self.splitter.setHandleWidth(1)
         whole = column(self)
-        whole.addLayout(head)
+        whole.addWidget(band)
         whole.addWidget(hairline())
         whole.addWidget(self.splitter, 1)
 

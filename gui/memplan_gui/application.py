@@ -1,38 +1,29 @@
-"""Start-up and its safety nets: shell first, estimator after the first paint, chart last; errors told in words."""
+"""Start-up and its safety nets: shell, then plan and answer, then what makes the chart interactive; errors in words."""
 
 from __future__ import annotations
 
+import os
 import sys
-import traceback
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
+from typing import TYPE_CHECKING, NamedTuple
 
-from PySide6.QtCore import (
-    QEvent,
-    QMessageLogContext,
-    QObject,
-    QSize,
-    QTimer,
-    QtMsgType,
-    Signal,
-    qInstallMessageHandler,
-)
-from PySide6.QtGui import QFileOpenEvent, QIcon
+from PySide6.QtCore import QEvent, QObject, QSize, QTimer, QtMsgType, Signal, qInstallMessageHandler
 from PySide6.QtWidgets import QApplication
 
-from memplan_gui.icons import icon_file
 from memplan_gui.settings import Settings
 from memplan_gui.theme import Theme, ThemeChoice
 from memplan_gui.timing_marks import exit_when_painted, mark
 from memplan_gui.window import Window
 
+if TYPE_CHECKING:
+    from PySide6.QtCore import QMessageLogContext
+
 ExceptionHook = Callable[[type[BaseException], BaseException, TracebackType | None], None]
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
+class Options(NamedTuple):
     """What the command line asked of the window."""
 
     file: Path | None = None
@@ -48,14 +39,14 @@ class Application(QApplication):
 
     def event(self, event: QEvent) -> bool:
         """Open what is asked for."""
-        if isinstance(event, QFileOpenEvent):
-            self.file_wanted.emit(Path(event.file()))
+        if event.type() == QEvent.Type.FileOpen:
+            self.file_wanted.emit(Path(event.file()))  # type: ignore[attr-defined]  # the type says what event it is
             return True
         return super().event(event)
 
 
 class StartUp(QObject):
-    """Brings the window up in three strides, each painted before the next: shell, plan and answer, chart."""
+    """Brings the window up in three strides, each painted before the next: shell, answer, interactive chart."""
 
     ready = Signal()
 
@@ -78,55 +69,47 @@ class StartUp(QObject):
 
     def _fill(self) -> None:
         from memplan_gui.document import PlanDocument
+        from memplan_gui.first_plan import first_plan
 
         window = self._window
-        problem = ""
-        document = PlanDocument()
-        window.fill(document)
-        first = self._wanted or self._file_of_last_time()
-        if first is None or not window.files.open_path(first):
-            problem = window.answer_panel.notice.text
-            window.files.open_example()
-        if problem and self._wanted is not None:
-            window.answer_panel.notice.say(problem, "error")
-        elif not self._settings.knows_the_window and document.path is None:
+        first = first_plan(self._wanted, self._settings.recent)
+        window.fill(PlanDocument(first.plan, first.path))
+        if first.problem:
+            window.answer_panel.notice.say(first.problem, "error")
+        elif first.is_example and not self._settings.knows_the_window:
             window.say_what_first()
-        self._wanted = None
+        if first.path is not None:
+            window.files.remember(first.path)
         window.answers.finish()
-        mark("answer_ready")
-        QTimer.singleShot(0, self._load_chart)
-
-    def _file_of_last_time(self) -> Path | None:
-        recent = self._settings.recent
-        return recent[0] if recent and recent[0].exists() else None
-
-    def _load_chart(self) -> None:
-        self._window.load_chart()
-        plot = self._window.answer_panel.chart.plot
-        assert plot is not None
-        if plot.chart is None:
+        if window.answer_panel.chart.chart is None:
             QTimer.singleShot(0, self._all_painted)  # no estimate, so there is no chart to wait for
         else:
-            plot.first_painted.connect(self._all_painted)
+            window.answer_panel.chart.first_painted.connect(self._all_painted)
 
     def _all_painted(self) -> None:
         mark("all_painted")
-        self.ready.emit()
         if exit_when_painted():
             QTimer.singleShot(0, QApplication.quit)
+            return
+        QTimer.singleShot(0, self._load_chart)
+
+    def _load_chart(self) -> None:
+        self._window.load_chart()
+        mark("chart_interactive")
+        self.ready.emit()
 
 
 def start(options: Options) -> int:
     """Open the window and wait until it is closed; return the exit status."""
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "true")  # there are none, and looking for them takes its time
     qInstallMessageHandler(tell_qt_message)
     app = Application(sys.argv[:1])
     app.setApplicationName("memplan")
     app.setDesktopFileName("memplan")
-    app.setWindowIcon(QIcon(str(icon_file("memplan"))))
-    settings = Settings(Path()) if options.screenshot else Settings()
+    settings = Settings(forgotten=options.screenshot is not None)
     theme = Theme(app, options.theme or settings.theme)
     window = Window(theme, settings)
-    sys.excepthook = _hook_for(window)
+    sys.excepthook = _hook_for(window, alone=options.screenshot is not None or exit_when_painted())
     if options.size:
         window.resize(QSize(*options.size))
     start_up = StartUp(app, window, settings, options)
@@ -154,17 +137,22 @@ def tell_qt_message(kind: QtMsgType, context: QMessageLogContext, message: str) 
         sys.stderr.write(f"Qt: {message}\n")
 
 
-def _hook_for(window: Window) -> ExceptionHook:
-    """What happens to an error that nothing else took: it is told, and the window stays."""
+def _hook_for(window: Window, *, alone: bool) -> ExceptionHook:
+    """What happens to an error that nothing else took: it is told, and the window stays; `alone` nobody can answer."""
     told: set[str] = set()
 
     def tell(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
         if issubclass(kind, KeyboardInterrupt):
             QApplication.quit()
             return
+        import traceback
+
         details = "".join(traceback.format_exception(kind, error, trace))
         if sys.stderr is not None:
             sys.stderr.write(details)
+        if alone:
+            QApplication.exit(1)
+            return
         place = details.splitlines()[-3] if details.count("\n") > 2 else details
         if place in told:  # the same mistake at every paint must not bury the window under dialogs
             return

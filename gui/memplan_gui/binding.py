@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from operator import attrgetter
 from typing import Any, Protocol
 
 from PySide6.QtCore import QObject, Signal
 
-from memplan import MemplanError, value_at
 from memplan_gui.document import PlanDocument
 
 
@@ -30,9 +29,22 @@ class Binding(QObject):
     said = Signal(str)
     """Why the last edit was not taken; empty once one is."""
 
-    def __init__(self, document: PlanDocument, path: Callable[[], str], editor: Editor, parent: QObject) -> None:
+    def __init__(
+        self, document: PlanDocument, path: str, editor: Editor, parent: QObject, *, in_scenario: bool = True
+    ) -> None:
+        """Bind.
+
+        Args:
+            document: whose plan it is.
+            path: where the field stands, from the scenario that is looked at, or from the plan.
+            editor: the widget.
+            parent: with whom the binding ends.
+            in_scenario: whether the path begins at the scenario.
+        """
         super().__init__(parent)
-        self._document, self._path, self._editor = document, path, editor
+        self._document, self._editor = document, editor
+        self._field, self._in_scenario = path, in_scenario
+        self._read = attrgetter(path)
         editor.edited.connect(self._edited)
         editor.finished.connect(document.end_gesture)
         if hasattr(editor, "unreadable"):
@@ -42,12 +54,12 @@ class Binding(QObject):
 
     def show(self) -> None:
         """Write the plan's value into the widget, where it shows another one."""
-        try:
-            value = value_at(self._document.plan, self._path())
-        except MemplanError:
-            return  # the scenario is being exchanged for one without this part
+        value = self._read(self._document.scenario if self._in_scenario else self._document.plan)
         if value != self._editor.value() or value is None:
             self._editor.set_value(value)
+
+    def _path(self) -> str:
+        return self._document.full_path(self._field) if self._in_scenario else self._field
 
     def _edited(self, value: Any) -> None:
         if self._document.edit(self._path(), value):

@@ -15,7 +15,8 @@ from memplan_gui.charts.legend import Entry, legend_height, legend_texts, paint_
 from memplan_gui.charts.look import ChartLook, paper_look
 from memplan_gui.charts.stack_marks import Spot, chart_fonts
 from memplan_gui.charts.stack_picture import PICTURE_SIZE, StackPicture, paint_picture
-from memplan_gui.pieces import column, label, row
+from memplan_gui.charts.still_stack import StillStack
+from memplan_gui.pieces import column, label, row, shown
 from memplan_gui.presenters.answer import Answer
 from memplan_gui.presenters.explanation import hover_words
 from memplan_gui.presenters.stack import NO_CHART, StackChart, chart_sentence, stack_chart
@@ -68,7 +69,8 @@ class ChartPanel(QWidget):
     """The `Spot` that is to be explained; None when it was let go."""
     step_chosen = Signal()
     """First step or later ones: the chart is another now."""
-    first_drawn = Signal()
+    first_painted = Signal()
+    """Chart, or what is said in its place, is on screen."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
@@ -86,21 +88,26 @@ class ChartPanel(QWidget):
         self._show_all.hide()
         self._show_all.clicked.connect(self.show_all)
         self._legend = Legend()
-        self._place_of_plot = label("", "muted", wraps=True)
-        self._place_of_plot.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        self._place_of_plot.setMinimumHeight(LEAST_CHART_HEIGHT)
+        self._nothing = label(NO_CHART, "muted", wraps=True)
+        self._nothing.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self._nothing.setMinimumHeight(LEAST_CHART_HEIGHT)
+        still = StillStack(self._look())
+        still.first_painted.connect(self.first_painted)
+        still.setMinimumHeight(LEAST_CHART_HEIGHT)
+        self._still: StillStack | None = still
         self._column = column(self, spacing=4)
-        self._arrange()
+        self._arrange(still)
         theme.changed.connect(self._restyle)
 
-    def _arrange(self) -> None:
+    def _arrange(self, still: StillStack) -> None:
         head = row(spacing=8)
         head.addWidget(label("Memory on each device, by instant of a step", "section"))
         head.addStretch(1)
         head.addWidget(self._show_all)
         head.addWidget(self.steps)
         self._column.addLayout(head)
-        self._column.addWidget(self._place_of_plot, 1)
+        self._column.addWidget(still, 1)
+        self._column.addWidget(self._nothing, 1)
         self._column.addWidget(self._legend)
 
     def load_plot(self) -> None:
@@ -114,6 +121,10 @@ class ChartPanel(QWidget):
         plot.zoomed.connect(self._show_all.setVisible)
         self._column.insertWidget(1, plot, 1)
         self.plot = plot
+        if self._still is not None:
+            self._still.hide()
+            self._still.deleteLater()
+            self._still = None
         self._draw()
 
     def show_answer(self, answer: Answer, unit: Unit) -> None:
@@ -130,6 +141,11 @@ class ChartPanel(QWidget):
         """Undo zooming."""
         if self.plot is not None:
             self.plot.show_all()
+
+    def take_keyboard(self) -> None:
+        """Let the arrow keys walk over the segments."""
+        if self.plot is not None:
+            self.plot.setFocus(Qt.FocusReason.ShortcutFocusReason)
 
     def zoom(self, factor: float) -> None:
         """Show more or less of the axis."""
@@ -168,8 +184,11 @@ class ChartPanel(QWidget):
         estimate = self._estimate
         first = self.steps.value() == "first"
         self.chart = stack_chart(estimate, self._unit, first_step=first) if estimate else None
-        self._place_of_plot.setText("" if self.chart else NO_CHART)
-        self._place_of_plot.setVisible(self.plot is None or self.chart is None)
+        shown(self._nothing, self.chart is None)
+        if self._still is not None:
+            shown(self._still, self.chart is not None)
+            self._still.show_chart(self.chart, self._look())
+            self._still.setAccessibleDescription(self.sentence)
         self._legend.show_texts(legend_texts(self.chart) if self.chart else [], self._look())
         if self.plot is not None:
             self.plot.setVisible(self.chart is not None)

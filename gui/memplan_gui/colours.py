@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, NamedTuple
 
 Scheme = Literal["light", "dark"]
 
 
-@dataclass(frozen=True, slots=True)
-class Roles:
+class Roles(NamedTuple):
     """What a colour is for. Widgets name the role, never the colour."""
 
     scheme: Scheme
@@ -46,12 +44,12 @@ LIGHT = Roles(
     border="#8C95A3",
     text="#1A1E24",
     muted="#565F6C",
-    faint="#7C8591",
+    faint="#6F7884",
     accent="#4350C8",
     on_accent="#FFFFFF",
     accent_soft="#EBEDFB",
     fits="#157347",
-    tight="#8F5F00",
+    tight="#8A5A00",
     does_not_fit="#B93815",
 )
 
@@ -65,7 +63,7 @@ DARK = Roles(
     border="#727C8B",
     text="#E8EBEF",
     muted="#A6AFBB",
-    faint="#7E8896",
+    faint="#8E98A6",
     accent="#98A4FF",
     on_accent="#14172B",
     accent_soft="#2F3455",
@@ -79,11 +77,10 @@ ROLES: dict[Scheme, Roles] = {"light": LIGHT, "dark": DARK}
 
 def high_contrast(roles: Roles) -> Roles:
     """The same roles for a person who asked the system for more contrast."""
-    return replace(roles, muted=roles.text, faint=roles.text, hairline=roles.border, border=roles.text)
+    return roles._replace(muted=roles.text, faint=roles.text, hairline=roles.border, border=roles.text)
 
 
-@dataclass(frozen=True, slots=True)
-class TermLook:
+class TermLook(NamedTuple):
     """How a term is filled: a colour, and hatching for a term that is kin to the one whose colour it shares."""
 
     colour: str
@@ -130,4 +127,10 @@ def contrast(first: str, second: str) -> float:
 
 def text_on(colour: str) -> str:
     """Black or white, whichever reads better on the colour."""
-    return max(("#000000", "#FFFFFF"), key=lambda text: contrast(text, colour))
+    known = _TEXT_ON.get(colour)
+    if known is None:
+        known = _TEXT_ON[colour] = max(("#000000", "#FFFFFF"), key=lambda text: contrast(text, colour))
+    return known
+
+
+_TEXT_ON: dict[str, str] = {}

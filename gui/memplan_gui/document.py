@@ -22,6 +22,14 @@ def new_plan() -> Plan:
     return Plan(title="Untitled", scenarios=(Scenario(model=ModelChoice(catalog=NEW_PLAN_MODEL)),))
 
 
+def model_of_config(config: dict[str, Any], path: Path) -> dict[str, Any]:
+    """A model's configuration as a scenario names it; it is called what it calls itself, or after its folder."""
+    given = config.get("_name_or_path")
+    folder = path if path.is_dir() else path.parent
+    name = given if isinstance(given, str) and given else folder.name or path.stem
+    return {"config": config, "name": name[:200]}
+
+
 class PlanDocument(QObject):
     """The plan that the window shows, its history and its file."""
 
@@ -36,10 +44,10 @@ class PlanDocument(QObject):
     file_changed = Signal()
     """File name or modified mark are different now."""
 
-    def __init__(self, plan: Plan | None = None, parent: QObject | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, plan: Plan | None = None, path: Path | None = None) -> None:
+        super().__init__()
         self._state = PlanState(plan or new_plan(), 0)
-        self.path: Path | None = None
+        self.path = path
         self.undo_stack = QUndoStack(self)
         # Signal to signal: the stack speaks while it dies, and Qt alone knows that its listener is gone by then.
         self.undo_stack.cleanChanged.connect(self.file_changed)
@@ -138,13 +146,8 @@ class PlanDocument(QObject):
         Raises:
             MemplanError: why not.
         """
-        config = read_config(path)
-        folder = path if path.is_dir() else path.parent
-        given = config.get("_name_or_path")
-        name = given if isinstance(given, str) and given else folder.name or path.stem
-        choice = {"config": config, "name": name[:200]}
         where = self.full_path("model")
-        plan = replaced(self.plan, where, choice)
+        plan = replaced(self.plan, where, model_of_config(read_config(path), path))
         self.end_gesture()
         self._push(PlanState(plan, self.current), f"Model from {path.name}", self._gesture_of(where))
         self.end_gesture()

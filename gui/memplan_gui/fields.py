@@ -12,8 +12,6 @@ from PySide6.QtWidgets import QCheckBox, QComboBox, QLineEdit, QPlainTextEdit, Q
 from memplan import Unit, parse_count
 from memplan_gui.presenters.words import bytes_text, count_text, fraction_text, parse_bytes, parse_fraction
 
-ROLE_CHOICE = Qt.ItemDataRole.UserRole
-
 
 class ParsedEdit(QLineEdit):
     """A line whose text stands for a value; while it is typed, each readable text is an edit."""
@@ -152,24 +150,24 @@ class ChoiceEdit(QComboBox):
 
     def __init__(self, choices: Sequence[tuple[str, str]], parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        for title, choice in choices:
-            self.addItem(title, choice)
+        self._choices = [choice for _, choice in choices]
+        self.addItems([title for title, _ in choices])
         self.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         self.setMinimumContentsLength(8)
         self.activated.connect(self._chosen)
 
     def value(self) -> Any:
         """The choice that is shown."""
-        return self.currentData(ROLE_CHOICE)
+        return self._choices[self.currentIndex()] if self.currentIndex() >= 0 else None
 
     def set_value(self, value: Any) -> None:
         """Show a choice."""
-        position = self.findData(value, ROLE_CHOICE)
+        position = self._choices.index(value) if value in self._choices else -1
         if position != self.currentIndex():
             self.setCurrentIndex(position)
 
     def _chosen(self, position: int) -> None:
-        self.edited.emit(self.itemData(position, ROLE_CHOICE))
+        self.edited.emit(self._choices[position])
         self.finished.emit()
 
     def wheelEvent(self, event: QWheelEvent) -> None:

@@ -8,16 +8,15 @@ from pathlib import Path
 from PySide6.QtCore import QObject, QSizeF, Signal
 from PySide6.QtWidgets import QWidget
 
-from memplan import PLAN_SUFFIX, ConfigError, MemplanError, Plan, PlanError, load_plan, resource
+from memplan import PLAN_SUFFIX, ConfigError, MemplanError, Plan, PlanError, load_plan
 from memplan_gui import dialogs
 from memplan_gui.chart_panel import ChartPanel
 from memplan_gui.charts.export import export
 from memplan_gui.charts.stack_picture import PICTURE_SIZE
 from memplan_gui.document import PlanDocument, new_plan
+from memplan_gui.first_plan import example_plan
 from memplan_gui.presenters.labels import file_stem
 from memplan_gui.settings import Settings
-
-EXAMPLE = ("examples", "llama-3.1-8b.memplan")
 
 
 class FileCommands(QObject):
@@ -54,7 +53,8 @@ class FileCommands(QObject):
     def open_example(self) -> None:
         """Show the example; it has no file, so that saving asks for one."""
         if self.may_go_on():
-            self._try(lambda: self._document.begin(load_plan(resource(*EXAMPLE))))
+            self._document.begin(example_plan())
+            self.done.emit()
 
     def open_path(self, path: Path) -> bool:
         """Open a plan, or take a config.json as the scenario's model: the file itself says which it is."""
@@ -114,7 +114,7 @@ class FileCommands(QObject):
     def _begin(self, plan: Plan, path: Path) -> None:
         if self.may_go_on():
             self._document.begin(plan, path)
-            self._remember(path)
+            self.remember(path)
 
     def _save(self, path: Path) -> bool:
         try:
@@ -122,7 +122,7 @@ class FileCommands(QObject):
         except MemplanError as problem:
             dialogs.show_problem(self._window, "The plan was not saved", str(problem))
             return False
-        self._remember(path)
+        self.remember(path)
         self.done.emit()
         return True
 
@@ -135,7 +135,8 @@ class FileCommands(QObject):
         self.done.emit()
         return True
 
-    def _remember(self, path: Path) -> None:
+    def remember(self, path: Path) -> None:
+        """Put a plan's file on top of the recent ones."""
         self._settings.add_recent(path)
         self.recent_changed.emit()
 

@@ -16,6 +16,8 @@ from memplan_gui.theme import Theme
 LABEL_WIDTH = 152
 NUMBER_WIDTH = 84
 ROW_GAP = 4
+MESSAGE_ROLES = ("rejection", "advice")
+"""What can stand under an editor, from top to bottom."""
 
 
 def editor_for(name: str, facts: FieldFacts, *, doubling: bool = False) -> QWidget:
@@ -41,9 +43,8 @@ class FieldRow(QWidget):
     def __init__(self, facts: FieldFacts, editor: QWidget, *, title: str = "") -> None:
         super().__init__()
         self.editor = editor
-        self._rejection = _message("rejection")
-        self._advice = _message("advice")
-        grid = QGridLayout(self)
+        self._messages: dict[str, QLabel] = {}
+        self._grid = grid = QGridLayout(self)
         grid.setHorizontalSpacing(8)
         grid.setVerticalSpacing(2)
         grid.setContentsMargins(0, 0, 0, ROW_GAP)
@@ -62,8 +63,6 @@ class FieldRow(QWidget):
             self._place_editor(grid, facts, editor)
         if not editor.toolTip():
             editor.setToolTip(facts.description)
-        grid.addWidget(self._rejection, 1, 0, 1, 3)
-        grid.addWidget(self._advice, 2, 0, 1, 3)
 
     def _place_editor(self, grid: QGridLayout, facts: FieldFacts, editor: QWidget) -> None:
         unit = facts.unit if facts.unit != "bytes" else ""
@@ -79,16 +78,16 @@ class FieldRow(QWidget):
     @property
     def rejection(self) -> str:
         """What is wrong with the last edit; empty when nothing is."""
-        return self._rejection.text()
+        return self._said("rejection")
 
     @property
     def advice(self) -> str:
         """What the estimate has to say about the field."""
-        return self._advice.text()
+        return self._said("advice")
 
     def show_rejection(self, message: str) -> None:
         """Say why an edit was not taken."""
-        _say(self._rejection, message[:1].upper() + message[1:])
+        self._say("rejection", message[:1].upper() + message[1:])
         self.editor.setProperty("rejected", bool(message))
         self.editor.style().unpolish(self.editor)
         self.editor.style().polish(self.editor)
@@ -96,7 +95,20 @@ class FieldRow(QWidget):
     def show_advice(self, message: str) -> None:
         """Say what the estimate has to say about the field."""
         if message != self.advice:
-            _say(self._advice, message)
+            self._say("advice", message)
+
+    def _said(self, role: str) -> str:
+        return self._messages[role].text() if role in self._messages else ""
+
+    def _say(self, role: str, message: str) -> None:
+        """Most rows never have anything to say: a message's label is made when there is one."""
+        if role not in self._messages:
+            if not message:
+                return
+            self._messages[role] = label("", role, wraps=True, selectable=True)
+            self._grid.addWidget(self._messages[role], 1 + MESSAGE_ROLES.index(role), 0, 1, 3)
+        self._messages[role].setText(message)
+        shown(self._messages[role], bool(message))
 
 
 class Fold(QWidget):
@@ -104,11 +116,10 @@ class Fold(QWidget):
 
     toggled = Signal(bool)
 
-    def __init__(self, title: str, theme: Theme, *, opened: bool = False) -> None:
+    def __init__(self, title: str, theme: Theme) -> None:
         super().__init__()
         self._title, self._theme = title, theme
         self.header = tool_button("fold", title, text=title, checkable=True)
-        self.header.setChecked(opened)
         self.header.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
         self.header.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.body = QWidget()
@@ -116,7 +127,7 @@ class Fold(QWidget):
         whole = column(self)
         whole.addWidget(self.header)
         whole.addWidget(self.body)
-        self.body.setVisible(opened)
+        self.body.hide()
         self.header.toggled.connect(self._toggle)
         theme.changed.connect(self._draw)
         self.summarise(0, 0)
@@ -142,14 +153,3 @@ class Fold(QWidget):
     def _draw(self) -> None:
         name = "chevron-down" if self.header.isChecked() else "chevron-right"
         self.header.setIcon(icon(name, self._theme.colour("muted")))
-
-
-def _message(role: str) -> QLabel:
-    result = label("", role, wraps=True, selectable=True)
-    result.hide()
-    return result
-
-
-def _say(place: QLabel, message: str) -> None:
-    place.setText(message)
-    shown(place, bool(message))

@@ -7,8 +7,6 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QSizePolicy, QToolBut
 
 Margins = tuple[int, int, int, int]
 NONE: Margins = (0, 0, 0, 0)
-PANEL_WIDTH = 368
-"""The plan panel is as wide in the shell as it is when it is filled."""
 SMALL_ICON = QSize(12, 12)
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from functools import cache
+from operator import attrgetter
+from typing import NamedTuple
 
-from memplan import Scenario
+from memplan import Scenario, facts_at
 
 Applies = Callable[[Scenario], bool]
 
@@ -43,8 +45,7 @@ def is_fsdp(scenario: Scenario) -> bool:
     return has_many_devices(scenario) and scenario.hardware.sharding.strategy in ("fsdp1", "fsdp2")
 
 
-@dataclass(frozen=True, slots=True)
-class FieldSpec:
+class FieldSpec(NamedTuple):
     """One field: its path inside the scenario, and when it is shown."""
 
     path: str
@@ -53,23 +54,20 @@ class FieldSpec:
     """Whether arrows double and halve it."""
 
 
-@dataclass(frozen=True, slots=True)
-class FoldSpec:
+class FoldSpec(NamedTuple):
     """Fields that few people change, folded away under one name."""
 
     title: str
     fields: tuple[FieldSpec, ...]
     applies: Applies = always
-    opened: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class SectionSpec:
+class SectionSpec(NamedTuple):
     """One part of the panel: what most people change first on top and open, the rest in folds."""
 
     title: str
     fields: tuple[FieldSpec, ...]
-    folds: tuple[FoldSpec, ...] = field(default=())
+    folds: tuple[FoldSpec, ...] = ()
 
 
 MODEL = SectionSpec(
@@ -194,8 +192,21 @@ HARDWARE = SectionSpec(
 SECTIONS = (MODEL, TRAINING, HARDWARE)
 
 
-def shown_paths() -> tuple[str, ...]:
-    """Every field that the panel can show."""
+@cache
+def all_fields() -> dict[str, FieldSpec]:
+    """Every field that the panel can show, by its path inside the scenario."""
     specs = [spec for section in SECTIONS for spec in section.fields]
     specs += [spec for section in SECTIONS for fold in section.folds for spec in fold.fields]
-    return tuple(spec.path for spec in specs)
+    return {spec.path: spec for spec in specs}
+
+
+def num_changed(fold: FoldSpec, scenario: Scenario) -> int:
+    """How many of a fold's fields that apply differ from their defaults."""
+    return sum(
+        field.applies(scenario) and attrgetter(field.path)(scenario) != _default(field.path) for field in fold.fields
+    )
+
+
+@cache
+def _default(path: str) -> object:
+    return facts_at(Scenario, path).default

@@ -13,14 +13,36 @@ UnitChoice = Literal["gib", "gb"]
 MOST_RECENT = 10
 
 
+class Forgotten:
+    """Takes the place of what is remembered where nothing is to be read or written: for pictures of the window."""
+
+    def __init__(self) -> None:
+        self._values: dict[str, object] = {}
+
+    def value(self, name: str, default: object = None) -> object:
+        """What was set in this run."""
+        return self._values.get(name, default)
+
+    def setValue(self, name: str, value: object) -> None:  # noqa: N802  # as QSettings has it
+        """Keep it for this run."""
+        self._values[name] = value
+
+    def sync(self) -> None:
+        """Nothing is written."""
+
+
 class Settings:
     """Remembered values; what is damaged or missing is the default."""
 
-    def __init__(self, file: Path | None = None) -> None:
-        if file is None:
-            self._store = QSettings(QSettings.Format.IniFormat, QSettings.Scope.UserScope, "memplan", "memplan")
+    def __init__(self, file: Path | None = None, *, forgotten: bool = False) -> None:
+        self._store: QSettings | Forgotten
+        ini = QSettings.Format.IniFormat
+        if forgotten:
+            self._store = Forgotten()
+        elif file is not None:
+            self._store = QSettings(str(file), ini)
         else:
-            self._store = QSettings(str(file), QSettings.Format.IniFormat)
+            self._store = QSettings(ini, QSettings.Scope.UserScope, "memplan", "memplan")
 
     @property
     def theme(self) -> ThemeChoice:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from string import Template
 
 from memplan_gui.colours import Roles
@@ -133,6 +132,6 @@ QScrollBar::add-line, QScrollBar::sub-line, QScrollBar::add-page, QScrollBar::su
 
 def style_sheet(roles: Roles, *, heading_pixels: int, caption_pixels: int, chevron: str, close: str) -> str:
     """Return the style sheet for these colours and text sizes; `chevron` and `close` are the files of two icons."""
-    values = {**asdict(roles), "heading": heading_pixels, "caption": caption_pixels, "radius": RADIUS}
+    values = {**roles._asdict(), "heading": heading_pixels, "caption": caption_pixels, "radius": RADIUS}
     values.update(chevron=chevron, close=close)
     return Template(TEMPLATE).substitute(values)

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from typing import Literal
 
-from PySide6.QtCore import QObject, Qt, Signal
+# `Qt`, the namespace, takes longer to load than all of this module: it is brought in after the first paint.
+from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QColor, QFont, QFontInfo, QPalette
 from PySide6.QtWidgets import QApplication
 
 from memplan_gui.colours import ROLES, Roles, Scheme, high_contrast
-from memplan_gui.icons import icon_file
-from memplan_gui.stylesheet import style_sheet
 
 ThemeChoice = Literal["system", "light", "dark"]
 THEME_CHOICES: tuple[ThemeChoice, ...] = ("system", "light", "dark")
+TextSize = Literal["heading", "body", "caption"]
 LEAST_BODY_PIXELS = 13
+HALF_LIGHT = 128
 
 
 class Theme(QObject):
@@ -26,17 +27,19 @@ class Theme(QObject):
         super().__init__(app)
         self._app = app
         self._choice: ThemeChoice = choice
-        app.setStyle("Fusion")
+        self._is_dressed = False
+        self._fonts: dict[tuple[TextSize, bool], QFont] = {}
+        self._colours: dict[str, QColor] = {}
         self.body_pixels = max(LEAST_BODY_PIXELS, QFontInfo(app.font()).pixelSize())
         self.caption_pixels = self.body_pixels - 2
         self.heading_pixels = round(self.body_pixels * 1.6)
         font = app.font()
         font.setPixelSize(self.body_pixels)
         app.setFont(font)
-        self.roles: Roles = ROLES["light"]
-        self._applied: Roles | None = None
-        self.apply()
-        app.styleHints().colorSchemeChanged.connect(self._follow_system)
+        system_is_dark = app.palette().color(QPalette.ColorRole.Window).lightness() < HALF_LIGHT
+        scheme: Scheme = "dark" if choice == "dark" or (choice == "system" and system_is_dark) else "light"
+        self.roles: Roles = ROLES[scheme]
+        app.setPalette(palette(self.roles))
 
     @property
     def choice(self) -> ThemeChoice:
@@ -48,17 +51,54 @@ class Theme(QObject):
         self._choice = choice
         self.apply()
 
+    def dress(self) -> None:
+        """Put style and style sheet on. The palette alone does for the first paint, which must not wait for more."""
+        if not self._is_dressed:
+            self._is_dressed = True
+            self._app.setStyle("Fusion")
+            self._app.styleHints().colorSchemeChanged.connect(self._follow_system)
+            self._wear(self._wanted_roles())
+
     def apply(self) -> None:
         """Give the application its colours, where they are not already those."""
+        roles = self._wanted_roles()
+        if roles != self.roles:
+            self._wear(roles)
+            self.changed.emit()
+
+    def font(self, size: TextSize = "body", *, bold: bool = False) -> QFont:
+        """One of the three text sizes, with digits of equal width."""
+        known = self._fonts.get((size, bold))
+        if known is None:
+            pixels = {"heading": self.heading_pixels, "body": self.body_pixels, "caption": self.caption_pixels}[size]
+            known = self._fonts[size, bold] = tabular(self._app.font(), pixels, bold=bold)
+        return known
+
+    def colour(self, role: str) -> QColor:
+        """The colour of a role by its name in `Roles`."""
+        known = self._colours.get(role)
+        if known is None:
+            known = self._colours[role] = QColor(getattr(self.roles, role))
+        return known
+
+    def _wanted_roles(self) -> Roles:
+        from PySide6.QtCore import Qt
+
         hints = self._app.styleHints()
         wanted = {"light": Qt.ColorScheme.Light, "dark": Qt.ColorScheme.Dark, "system": Qt.ColorScheme.Unknown}
         hints.setColorScheme(wanted[self._choice])  # native title bars follow; the offscreen platform ignores it
-        roles = ROLES[self._scheme()]
-        if _wants_high_contrast(self._app):
-            roles = high_contrast(roles)
-        if roles == self._applied:
-            return
-        self.roles = self._applied = roles
+        is_dark = self._choice == "dark" or (self._choice == "system" and hints.colorScheme() == Qt.ColorScheme.Dark)
+        roles = ROLES["dark" if is_dark else "light"]
+        accessibility = hints.accessibility()
+        asks_for_more = accessibility.contrastPreference() == Qt.ContrastPreference.HighContrast
+        return high_contrast(roles) if asks_for_more else roles
+
+    def _wear(self, roles: Roles) -> None:
+        from memplan_gui.icons import icon_file
+        from memplan_gui.stylesheet import style_sheet
+
+        self.roles = roles
+        self._colours.clear()
         self._app.setPalette(palette(roles))
         self._app.setStyleSheet(
             style_sheet(
@@ -69,21 +109,6 @@ class Theme(QObject):
                 close=icon_file(f"close-{roles.scheme}").as_posix(),
             )
         )
-        self.changed.emit()
-
-    def font(self, size: Literal["heading", "body", "caption"] = "body", *, bold: bool = False) -> QFont:
-        """One of the three text sizes, with digits of equal width."""
-        pixels = {"heading": self.heading_pixels, "body": self.body_pixels, "caption": self.caption_pixels}[size]
-        return tabular(self._app.font(), pixels, bold=bold)
-
-    def colour(self, role: str) -> QColor:
-        """The colour of a role by its name in `Roles`."""
-        return QColor(getattr(self.roles, role))
-
-    def _scheme(self) -> Scheme:
-        if self._choice != "system":
-            return self._choice
-        return "dark" if self._app.styleHints().colorScheme() == Qt.ColorScheme.Dark else "light"
 
     def _follow_system(self) -> None:
         self.apply()
@@ -130,7 +155,3 @@ def palette(roles: Roles) -> QPalette:
     for name in (role.WindowText, role.Text, role.ButtonText):
         result.setColor(QPalette.ColorGroup.Disabled, name, QColor(roles.faint))
     return result
-
-
-def _wants_high_contrast(app: QApplication) -> bool:
-    return app.styleHints().accessibility().contrastPreference() == Qt.ContrastPreference.HighContrast

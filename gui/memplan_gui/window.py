@@ -6,16 +6,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QSize, Qt, Signal
-from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QGuiApplication, QPaintEvent
+from PySide6.QtCore import QSize, Signal
+from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QGuiApplication, QIcon, QPaintEvent, QPalette
 from PySide6.QtWidgets import QMainWindow, QWidget
 
-from memplan_gui.actions import Menus, choices_menu
-from memplan_gui.pieces import PANEL_WIDTH, row
 from memplan_gui.settings import Settings
 from memplan_gui.theme import THEME_CHOICES, Theme
 
 if TYPE_CHECKING:
+    from memplan_gui.actions import Menus
     from memplan_gui.answer_panel import AnswerPanel
     from memplan_gui.answers import Answers
     from memplan_gui.document import PlanDocument
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     from memplan_gui.plan_panel import PlanPanel
 
 DEFAULT_SIZE = QSize(1360, 900)
+PANEL_WIDTH = 368
 LEAST_SIZE = QSize(960, 640)
 ZOOM = 0.8
 HINT = (
@@ -49,18 +49,23 @@ class Window(QMainWindow):
         self.is_filled = False
         self.setWindowTitle("memplan")
         self.setMinimumSize(LEAST_SIZE)
-        self.menus = Menus(self)
+        self.menus: Menus
         self._show_shell()
         self._restore_place()
 
     def fill(self, document: PlanDocument) -> None:
         """Put the document's plan into the shell."""
+        from memplan_gui.actions import Menus
         from memplan_gui.answer_panel import AnswerPanel
         from memplan_gui.answers import Answers
         from memplan_gui.file_commands import FileCommands
+        from memplan_gui.icons import icon_file
         from memplan_gui.plan_panel import PlanPanel
         from memplan_gui.scenario_tabs import ScenarioTabs
 
+        self._theme.dress()
+        self.setWindowIcon(QIcon(str(icon_file("memplan"))))
+        self.menus = Menus(self)
         self.document = document
         document.setParent(self)
         self.answers = Answers(document, self)
@@ -79,6 +84,7 @@ class Window(QMainWindow):
     def load_chart(self) -> None:
         """Bring the chart in, last: what draws it takes longest to load."""
         self.answer_panel.chart.load_plot()
+        self.plan_panel.build_folds()
 
     def say_what_first(self) -> None:
         """Show the line that says what to do first."""
@@ -108,24 +114,24 @@ class Window(QMainWindow):
             self.document.end_gesture()
 
     def _show_shell(self) -> None:
+        """The two grounds on which everything will stand. Anything more would have to be loaded first."""
         shell = QWidget()
-        halves = row(shell)
-        panel, answer = QWidget(), QWidget()
-        panel.setObjectName("shell_panel")
-        panel.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        panel.setFixedWidth(PANEL_WIDTH)
-        answer.setObjectName("answer")
-        answer.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        halves.addWidget(panel)
-        halves.addWidget(answer, 1)
+        panel = QWidget(shell)
+        panel.setAutoFillBackground(True)
+        colours = panel.palette()
+        colours.setColor(QPalette.ColorRole.Window, self._theme.colour("panel"))
+        panel.setPalette(colours)
+        panel.setGeometry(0, 0, PANEL_WIDTH, 10_000)
+        self.menuBar()
         self.setCentralWidget(shell)
 
     def _arrange(self) -> None:
+        from memplan_gui.pieces import row
+
         content = QWidget()
         halves = row(content)
         halves.addWidget(self.plan_panel)
         halves.addWidget(self.answer_panel, 1)
-        self.answer_panel.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.setCentralWidget(content)
         self.answer_panel.splitter.restoreState(self._settings.state("views"))
 
@@ -189,7 +195,7 @@ class Window(QMainWindow):
             "show_breakdown": lambda: panel.details.show_view(panel.details.breakdown),
             "show_explanation": lambda: panel.details.show_view(panel.details.explanation),
             "go_to_plan": self.plan_panel.focus_first,
-            "go_to_chart": lambda: chart.plot and chart.plot.setFocus(Qt.FocusReason.ShortcutFocusReason),
+            "go_to_chart": chart.take_keyboard,
             "what_first": self.say_what_first,
             "about": lambda: dialogs.show_about(self, self._theme),
         }
@@ -219,6 +225,8 @@ class Window(QMainWindow):
             self._settings.knows_the_window = True
 
     def _fill_theme_menu(self) -> None:
+        from memplan_gui.actions import choices_menu
+
         names = {"system": "As the &system", "light": "&Light", "dark": "&Dark"}
         choices_menu(self.menus.submenus["theme"], names, self._settings.theme, self.choose_theme)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from PySide6.QtCore import QLineF, QRectF
+from PySide6.QtCore import QLineF, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QPainter, QPen
 
 from memplan_gui.colours import LIGHT, TERM_LOOKS, Roles, text_on
@@ -41,14 +41,16 @@ def fill_term(painter: QPainter, rect: QRectF, term: str, outline: QColor) -> No
     painter.drawRect(rect)
 
 
-def hatch(painter: QPainter, rect: QRectF, colour: QColor, *, rising: bool, width: float = 1.0) -> None:
+def hatch(
+    painter: QPainter, rect: QRectF, colour: QColor, *, rising: bool, width: float = 1.0, spacing: float = HATCH_SPACING
+) -> None:
     """Draw diagonal lines over a rectangle.
 
     They are cut to the rectangle by arithmetic: neither clip paths nor pattern brushes survive in every SVG reader.
     """
     lines = []
     left, right, top, bottom = rect.left(), rect.right(), rect.top(), rect.bottom()
-    offset = left - rect.height() - (left - rect.height()) % HATCH_SPACING
+    offset = left - rect.height() - (left - rect.height()) % spacing
     while offset < right:
         start, end = max(left, offset), min(right, offset + rect.height())
         if end > start:
@@ -57,6 +59,8 @@ def hatch(painter: QPainter, rect: QRectF, colour: QColor, *, rising: bool, widt
                 lines.append(QLineF(start, bottom - low, end, bottom - high))
             else:
                 lines.append(QLineF(start, top + low, end, top + high))
-        offset += HATCH_SPACING
-    painter.setPen(QPen(colour, width))
+        offset += spacing
+    pen = QPen(colour, width)
+    pen.setCapStyle(Qt.PenCapStyle.FlatCap)
+    painter.setPen(pen)
     painter.drawLines(lines)

@@ -18,6 +18,7 @@ BAR_SHARE = 0.66
 LABEL_GAP = 12.0
 LABEL_PADDING = 6.0
 TOTAL_GAP = 8.0
+OVER_SPACING = 13.0
 PIXELS_PER_TICK = 110
 
 
@@ -145,20 +146,23 @@ def _paint_bar(painter: QPainter, marks: StackMarks, row: int, bar: Bar) -> None
         if rect.right() < marks.area.left() or rect.left() > marks.area.right():
             continue
         fill_term(painter, rect, segment.term, outline)
-        _paint_segment_label(painter, marks, rect.intersected(marks.area), segment)
     if bar.total > marks.chart.usable:
         over = marks.bar_rect(row, marks.chart.usable, bar.total)
         colour = marks.look.colour("does_not_fit")
-        hatch(painter, over, marks.look.colour("window"), rising=False, width=3.5)
-        hatch(painter, over, colour, rising=False, width=2.0)
+        hatch(painter, over, marks.look.colour("window"), rising=False, width=4, spacing=OVER_SPACING)
+        hatch(painter, over, colour, rising=False, width=2, spacing=OVER_SPACING)
         painter.setPen(QPen(colour, 2))
         painter.drawRect(over)
+    for segment in bar.segments:
+        rect = marks.bar_rect(row, segment.start, segment.end)
+        _paint_segment_label(painter, marks, rect.intersected(marks.area), segment)
 
 
 def _paint_segment_label(painter: QPainter, marks: StackMarks, rect: QRectF, segment: Segment) -> None:
-    over = marks.scale.x(marks.chart.usable)
-    if rect.right() > over:  # what lies beyond the usable line is hatched: text there could not be read
-        rect = QRectF(rect.left(), rect.top(), max(over - rect.left(), 0.0), rect.height())
+    line = marks.scale.x(marks.chart.usable)
+    if rect.left() < line < rect.right():  # the usable line must not cross the words: they go to its wider side
+        left, right = line - rect.left(), rect.right() - line
+        rect = QRectF(rect.left() if left > right else line, rect.top(), max(left, right), rect.height())
     name, value = segment.term, format_bytes(segment.size, marks.chart.unit).split(" ")[0]
     metrics = QFontMetricsF(marks.look.caption)
     room = rect.width() - 2 * LABEL_PADDING
@@ -166,7 +170,7 @@ def _paint_segment_label(painter: QPainter, marks: StackMarks, rect: QRectF, seg
     if not text or metrics.height() > rect.height():
         return
     look = TERM_LOOKS[segment.term]
-    if look.hatched:
+    if look.hatched or rect.right() > line + 1:  # no text is read over hatching
         width = metrics.horizontalAdvance(text) + LABEL_PADDING
         middle = rect.center()
         painter.fillRect(QRectF(middle.x() - width / 2, middle.y() - 8, width, 16), QColor(look.colour))

@@ -10,13 +10,13 @@ from PySide6.QtGui import QFontMetricsF, QPainter, QPen
 from memplan_gui.charts.legend import legend_height, legend_texts, paint_legend, place_entries
 from memplan_gui.charts.look import ChartLook
 from memplan_gui.charts.scale import Scale, value_ticks
+from memplan_gui.charts.stack_layout import AXIS_HEIGHT
 from memplan_gui.charts.stack_marks import PIXELS_PER_TICK, StackMarks, end_of_axis, paint_stack, row_labels_width
 from memplan_gui.presenters.stack import StackChart
 
 PICTURE_SIZE = QSizeF(960, 480)
 MARGIN = 24.0
 LINE = 20.0
-AXIS_HEIGHT = 28.0
 
 
 @dataclass(frozen=True, slots=True)

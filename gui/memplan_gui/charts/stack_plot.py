@@ -6,12 +6,13 @@ from typing import Any
 
 import pyqtgraph as pg
 from PySide6.QtCore import QEasingCurve, QEvent, QPointF, QRectF, Qt, QTimer, QVariantAnimation, Signal
-from PySide6.QtGui import QKeyEvent, QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtGui import QKeyEvent, QPainter, QResizeEvent
 from PySide6.QtWidgets import QGraphicsObject, QStyle, QStyleOptionGraphicsItem, QWidget
 
 from memplan import Unit
 from memplan_gui.charts.look import ChartLook
 from memplan_gui.charts.scale import Scale, is_far_too_wide, keeps, value_ticks
+from memplan_gui.charts.stack_layout import AXIS_HEIGHT, RIGHT_MARGIN, TOP_MARGIN
 from memplan_gui.charts.stack_marks import (
     PIXELS_PER_TICK,
     Spot,
@@ -22,8 +23,6 @@ from memplan_gui.charts.stack_marks import (
 )
 from memplan_gui.presenters.stack import StackChart
 
-TOP_MARGIN = 26
-RIGHT_MARGIN = 16
 CALM_MS = 1200
 """How long the chart rests before a scale that became too wide is narrowed."""
 MOVE_MS = 140
@@ -36,6 +35,7 @@ class ByteAxis(pg.AxisItem):
         super().__init__("bottom")
         self.unit: Unit = "gib"
         self.enableAutoSIPrefix(False)
+        self.setHeight(AXIS_HEIGHT)
         self._labels: dict[float, str] = {}
 
     def tickValues(self, minVal: float, maxVal: float, size: float) -> list[tuple[float, list[float]]]:  # noqa: N803  # pyqtgraph's names
@@ -77,8 +77,6 @@ class StackPlot(pg.PlotWidget):
     """The `Spot` under the mouse or the arrow keys; None when there is none."""
     pinned = Signal(object)
     """The `Spot` that was clicked, or chosen with Enter; None when it was let go."""
-    first_painted = Signal()
-    """The chart is on screen."""
     zoomed = Signal(bool)
     """Whether the chart shows a part of its axis only."""
 
@@ -91,7 +89,6 @@ class StackPlot(pg.PlotWidget):
         self._pinned: Spot | None = None
         self._end = 1.0
         self._is_zoomed = False
-        self._was_painted = False
         self._prepare_axes()
         self._item = StackItem(self)
         self._calm = QTimer(self)
@@ -277,13 +274,6 @@ class StackPlot(pg.PlotWidget):
         super().resizeEvent(event)
         if getattr(self, "_chart", None) is not None:  # pyqtgraph resizes while it is still being made
             self.show_chart(self._chart)
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        """Say once that the chart is on screen."""
-        super().paintEvent(event)
-        if not self._was_painted and self._chart is not None:
-            self._was_painted = True
-            self.first_painted.emit()
 
     def leaveEvent(self, event: QEvent) -> None:
         """Nothing is pointed at any more."""

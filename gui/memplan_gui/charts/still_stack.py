@@ -1,0 +1,49 @@
+"""The stacked chart as it stands before pyqtgraph is there: the same marks and the same axis, at the same places."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QRectF, Signal
+from PySide6.QtGui import QPainter, QPaintEvent
+from PySide6.QtWidgets import QWidget
+
+from memplan_gui.charts.look import ChartLook
+from memplan_gui.charts.scale import Scale
+from memplan_gui.charts.stack_layout import AXIS_HEIGHT, RIGHT_MARGIN, TOP_MARGIN
+from memplan_gui.charts.stack_marks import StackMarks, end_of_axis, paint_stack, row_labels_width
+from memplan_gui.charts.stack_picture import paint_axis
+from memplan_gui.presenters.stack import StackChart
+
+
+class StillStack(QWidget):
+    """A chart to look at, for the moment until one can point at it."""
+
+    first_painted = Signal()
+    """The chart is on screen."""
+
+    def __init__(self, look: ChartLook) -> None:
+        super().__init__()
+        self._look = look
+        self._chart: StackChart | None = None
+        self._was_painted = False
+        self.setAccessibleName("Memory by instant, chart")
+
+    def show_chart(self, chart: StackChart | None, look: ChartLook) -> None:
+        """Show another chart."""
+        self._chart, self._look = chart, look
+        self.update()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Paint marks and axis."""
+        if self._chart is not None:
+            left = row_labels_width(self._chart, self._look)
+            width = self.width() - left - RIGHT_MARGIN
+            area = QRectF(left, TOP_MARGIN, width, self.height() - TOP_MARGIN - AXIS_HEIGHT)
+            end = end_of_axis(self._chart, self._look, width)
+            scale = Scale(0.0, end, area.left(), area.right())
+            painter = QPainter(self)
+            paint_stack(painter, StackMarks(self._chart, area, scale, self._look), clip=True)
+            paint_axis(painter, self._chart, area, scale, self._look)
+            painter.end()
+        if not self._was_painted:
+            self._was_painted = True
+            self.first_painted.emit()

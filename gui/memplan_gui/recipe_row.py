@@ -1,0 +1,53 @@
+"""The recipe as one choice: it stands for the precision fields, and shows "Custom" for a recipe of one's own."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt, Signal
+
+from memplan import Scenario, facts_at
+from memplan_gui.document import PlanDocument
+from memplan_gui.fields import ChoiceEdit
+from memplan_gui.forms import FieldRow
+from memplan_gui.pieces import shown
+from memplan_gui.recipes import CUSTOM, PRESETS, edits_for, preset_of
+
+DESCRIPTION = "Which number formats weights, gradients, master copy and optimizer states have."
+
+
+class RecipeRow(FieldRow):
+    """Presets for the precision of weights, gradients and states."""
+
+    custom_wanted = Signal()
+    """The person wants a recipe of their own, hence the fields themselves."""
+
+    def __init__(self, document: PlanDocument) -> None:
+        titles = [preset.title for preset in PRESETS]
+        self._choice = ChoiceEdit([(title, title) for title in (*titles, CUSTOM)])
+        for position, preset in enumerate(PRESETS):
+            self._choice.setItemData(position, preset.description, Qt.ItemDataRole.ToolTipRole)
+        self._choice.setItemData(len(titles), "Set under Precision.", Qt.ItemDataRole.ToolTipRole)
+        self._choice.setToolTip(DESCRIPTION)
+        super().__init__(facts_at(Scenario, "training.weights_dtype"), self._choice, title="Recipe")
+        self._choice.setAccessibleDescription(DESCRIPTION)
+        self._document = document
+        self._choice.edited.connect(self._choose)
+
+    def show_plan(self) -> None:
+        """Show which preset the scenario follows."""
+        scenario = self._document.scenario
+        shown(self, scenario.training.method != "qlora")  # a 4-bit base has a format of its own
+        preset = preset_of(scenario)
+        self._choice.set_value(preset.title if preset else CUSTOM)
+
+    def _choose(self, title: str) -> None:
+        preset = next((preset for preset in PRESETS if preset.title == title), None)
+        if preset is None:  # Custom is what one has, not what one chooses
+            self.show_plan()
+            self.custom_wanted.emit()
+            return
+        document = self._document
+        edits = {document.full_path(path): value for path, value in edits_for(preset, document.scenario).items()}
+        document.end_gesture()
+        document.edit_together(edits, text=f"Recipe {preset.title}")
+        document.end_gesture()
+        self.show_plan()
