@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from memplan.architecture.expert_parts import Experts
 from memplan.architecture.parts import Architecture
+from memplan.catalog import Device
+from memplan.memory.optimizers import RULES
 from memplan.memory.setup import Setup
 from memplan.memory.states import linears
 from memplan.plan.scenario import Scenario
@@ -13,9 +16,7 @@ from memplan.result import Advice
 
 _PLAIN: dict[str, Any] = {
     "training.kernels": "transformers",
-    "training.kernels_version": None,
     "training.loss": "plain",
-    "training.trainer": "none",
     "training.optimizer_in_backward": False,
     "hardware.tensor_parallel": 1,
     "hardware.sequence_parallel": False,
@@ -56,13 +57,28 @@ def not_modelled(scenario: Scenario, architecture: Architecture) -> Iterator[Adv
     if training.method == "qlora" and training.quantization.format not in ("nf4", "fp4"):
         words = f"{training.quantization.format} is counted as nf4."
         yield Advice("training.quantization.format", words)
-    if training.method == "freeze":
-        yield Advice("training.method", "Freezing has not been held against traces yet.")
+    if training.method == "freeze" and training.checkpointing != "none":
+        yield Advice("training.checkpointing", "Checkpoints of frozen layers are up to 4% short of traces.")
 
 
-def advice(scenario: Scenario, setup: Setup, architecture: Architecture) -> Iterator[Advice]:
+def advice(scenario: Scenario, setup: Setup, architecture: Architecture, device: Device) -> Iterator[Advice]:
     """What a person who knows would say before starting this run."""
-    training, hardware = scenario.training, scenario.hardware
+    yield from _about_precision(scenario)
+    yield from _about_adapters(scenario, setup, architecture)
+    yield from _about_hardware(scenario, device)
+    training = scenario.training
+    if training.optimizer_in_backward and training.gradient_accumulation > 1:
+        words = "Gradients that are applied as they come can not be accumulated."
+        yield Advice("training.gradient_accumulation", words)
+    if architecture.positions is not None and training.sequence_length > architecture.positions.rows:
+        words = f"The model has {architecture.positions.rows} learned positions; longer sequences fail."
+        yield Advice("training.sequence_length", words)
+    if training.attention != "eager" and any(layer.attention.softcap for layer in architecture.kinds):
+        yield Advice("training.attention", "This model caps its scores, which only eager attention does: eager runs.")
+
+
+def _about_precision(scenario: Scenario) -> Iterator[Advice]:
+    training = scenario.training
     if training.method == "full" and training.weights_dtype == "fp32" and training.autocast == "none":
         words = "Everything runs in fp32. bf16 autocast halves the inputs of products; bf16 weights halve the states."
         yield Advice("training.weights_dtype", words)
@@ -76,21 +92,35 @@ def advice(scenario: Scenario, setup: Setup, architecture: Architecture) -> Iter
         yield Advice("training.weights_dtype", "PyTorch's gradient scaler refuses fp16 weights; load fp32 or bf16.")
     if training.master_weights and training.weights_dtype == "fp32":
         yield Advice("training.master_weights", "Weights are fp32 already; there is no second copy to keep.")
-    if training.optimizer_in_backward and training.gradient_accumulation > 1:
-        words = "Gradients that are applied as they come can not be accumulated."
-        yield Advice("training.gradient_accumulation", words)
     if training.autocast == training.weights_dtype and training.method != "qlora":
         yield Advice(
             "training.autocast", "Weights are in that dtype already; autocast adds fp32 copies at norms and loss."
         )
+
+
+def _about_adapters(scenario: Scenario, setup: Setup, architecture: Architecture) -> Iterator[Advice]:
+    lora = scenario.training.lora
+    mixtures = [layer.mlp for layer in architecture.kinds if isinstance(layer.mlp, Experts)]
     if setup.adapted and not setup_targets_match(setup, architecture):
         names = ", ".join(sorted({linear.name for linear, _ in linears(architecture)}))
         yield Advice("training.lora.targets", f"No module has such a name. This model's are {names}.")
+    if lora.dropout > 0 and any(setup.adapts_parameter(one, "experts.down_proj") for one in mixtures):
+        yield Advice("training.lora.dropout", "PEFT takes no dropout on experts; it refuses this set-up.")
+    if mixtures and setup.packed:
+        words = "4-bit packs linear modules only: with transformers 5 the experts, most of this model, stay in 16 bit."
+        yield Advice("training.quantization.format", words)
+
+
+def _about_hardware(scenario: Scenario, device: Device) -> Iterator[Advice]:
+    training, hardware = scenario.training, scenario.hardware
+    if device.vendor == "Apple" and RULES[training.optimizer].source.startswith("bitsandbytes"):
+        words = "bitsandbytes' optimizers need a platform that it supports; Apple's GPUs are not among them."
+        yield Advice("training.optimizer", words)
+    if device.vendor == "Apple" and training.method == "qlora" and training.quantization.format != "mlx_int4":
+        words = "bitsandbytes' 4-bit weights do not run on Apple's GPUs; MLX has 4-bit weights of its own."
+        yield Advice("training.quantization.format", words)
     if hardware.devices % (hardware.tensor_parallel * hardware.pipeline_parallel * hardware.context_parallel):
         yield Advice("hardware.devices", "The parallel sizes do not divide the devices.")
-    if architecture.positions is not None and training.sequence_length > architecture.positions.rows:
-        words = f"The model has {architecture.positions.rows} learned positions; longer sequences fail."
-        yield Advice("training.sequence_length", words)
 
 
 def setup_targets_match(setup: Setup, architecture: Architecture) -> bool:

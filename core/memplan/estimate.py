@@ -71,8 +71,8 @@ def estimate(scenario: Scenario) -> Estimate:
         device_name=device.name,
         usable_bytes=usable,
         verdict=_verdict(need, usable),
-        basis=_basis(extrapolations),
-        warnings=(*extrapolations, *advice(scenario, setup, chosen.architecture)),
+        basis=_basis(extrapolations, setup),
+        warnings=(*extrapolations, *advice(scenario, setup, chosen.architecture, device)),
     )
 
 
@@ -142,5 +142,8 @@ def _verdict(need: Need, usable: int) -> Verdict:
     return "does_not_fit" if need.low > usable else "tight"
 
 
-def _basis(extrapolations: tuple[Advice, ...]) -> Basis:
-    return "extrapolated" if extrapolations else "traced"
+def _basis(extrapolations: tuple[Advice, ...], setup: Setup) -> Basis:
+    """Traces are of the newest library; what older ones do was read in them and held against measured runs."""
+    if extrapolations:
+        return "extrapolated"
+    return "traced" if setup.stack.version >= (5, 0) else "measured"

@@ -9,7 +9,7 @@ from memplan.memory.account import States
 from memplan.memory.instants import Timeline
 from memplan.memory.optimizers import RULES
 from memplan.memory.setup import Setup
-from memplan.memory.states import held_tensors, weight_bytes
+from memplan.memory.states import held_tensors, packed_scale_bytes, weight_bytes
 from memplan.memory.tape import Kept
 from memplan.plan.training import Training
 from memplan.result import TERMS, Instant, LedgerRow, Term, TermName
@@ -94,9 +94,13 @@ def _tensors(
 ) -> tuple[LedgerRow, ...]:
     if name in ("weights", "adapters") and chosen.exact:
         return _parameter_rows(name == "adapters", chosen, setup, training)
+    if name == "weights":
+        return _packed_rows(chosen, training) if setup.packed else ()
     if name == "activations":
         rows = [_kept_row(kept, run.count) for run in line.walked.runs[:4] for kept in run.walk.ledger]
-        return tuple(rows + [_kept_row(kept, 1) for kept in line.walked.ends.ledger if not _is_loss(kept)])
+        rows += [_kept_row(kept, 1) for kept in line.walked.ends.ledger if not _is_loss(kept)]
+        last = line.walked.runs[-1].walk
+        return tuple(rows + [_kept_row(kept, 1, "recomputed, one layer at a time") for kept in last.recomputed])
     if name == "logits and loss":
         return tuple(_kept_row(kept, 1) for kept in line.walked.ends.ledger if _is_loss(kept))
     return ()
@@ -106,9 +110,20 @@ def _is_loss(kept: Kept) -> bool:
     return kept[0] == "loss"
 
 
-def _kept_row(kept: Kept, count: int) -> LedgerRow:
+def _kept_row(kept: Kept, count: int, note: str = "") -> LedgerRow:
     module, role, shape, dtype, num_bytes = kept
-    return LedgerRow(f"{module}: {role}" if module else role, _shape(shape), dtype, count, count * num_bytes)
+    return LedgerRow(f"{module}: {role}" if module else role, _shape(shape), dtype, count, count * num_bytes, note)
+
+
+def _packed_rows(chosen: ChosenModel, training: Training) -> tuple[LedgerRow, ...]:
+    """Of a model known by its size: the packed weights and their block scales."""
+    packed = chosen.parameters // 2
+    scales = packed_scale_bytes(chosen.parameters, double_quant=training.quantization.double_quant)
+    shape = _count(chosen.parameters)
+    return (
+        LedgerRow("packed weights", shape, training.quantization.format, 1, packed),
+        LedgerRow("block scales", shape, "scales of 64 values", 1, scales),
+    )
 
 
 def _parameter_rows(adapters: bool, chosen: ChosenModel, setup: Setup, training: Training) -> tuple[LedgerRow, ...]:

@@ -14,14 +14,13 @@ from memplan.memory.optimizers import (
 )
 from memplan.memory.setup import Setup
 from memplan.memory.states import (
-    NESTED_BLOCK,
-    PACKED_BLOCK,
     HeldTensor,
     buffer_bytes,
     gradient_bytes,
     gradient_dtype,
     has_master,
     held_tensors,
+    packed_scale_bytes,
     sharded_tensor,
     weight_bytes,
 )
@@ -124,9 +123,7 @@ def states_of_size(parameters: int, assumed: int, setup: Setup, training: Traini
     rule = RULES[training.optimizer]
     weights = parameters * BYTES_PER_VALUE[setup.weights_dtype]
     if setup.packed:
-        scales = parameters // PACKED_BLOCK
-        extra = scales + 4 * scales // NESTED_BLOCK if training.quantization.double_quant else 4 * scales
-        weights = parameters // 2 + extra
+        weights = parameters // 2 + packed_scale_bytes(parameters, double_quant=training.quantization.double_quant)
     states = sum(state_tensors(one, training)[1 if rule.counts_steps else 0 :]) if trainable else 0
     if rule.paged:
         states = 0

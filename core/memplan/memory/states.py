@@ -135,6 +135,16 @@ def weight_bytes(tensor: HeldTensor, *, double_quant: bool) -> int:
     return tensor.count * packed
 
 
+def packed_scale_bytes(values: int, *, double_quant: bool) -> int:
+    """Block scales of packed weights known by their count alone, unrounded.
+
+    >>> packed_scale_bytes(7_000_000_000, double_quant=False), packed_scale_bytes(7_000_000_000, double_quant=True)
+    (437500000, 111083984)
+    """
+    scales = values // PACKED_BLOCK
+    return scales + 4 * scales // NESTED_BLOCK if double_quant else 4 * scales
+
+
 def buffer_bytes(architecture: Architecture) -> int:
     """Buffers that come with the model: two copies of each table's rotary frequencies, corrections of routers, an
     embedding scale, and those that the composition names.

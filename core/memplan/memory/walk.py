@@ -44,6 +44,9 @@ class LayerWalk:
     gradients: Size
     """Parameter gradients that stay."""
     ledger: tuple[Kept, ...]
+    """What is held from forward to backward."""
+    recomputed: tuple[Kept, ...]
+    """What a checkpointed layer holds while its backward runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +130,7 @@ def walk_layer(
     del y
     with_cache = meter.now
     tape.release_casts()
-    kept = meter.now
+    kept, num_kept = meter.now, len(tape.kept)
     meter.restart()
     if needs:
         again: Tensor | None = None
@@ -157,7 +160,8 @@ def walk_layer(
         output_needs_grad=needs,
         backward=_peak(meter),
         gradients=meter.tally[GRADIENTS],
-        ledger=tuple(tape.kept),
+        ledger=tuple(tape.kept[:num_kept]),
+        recomputed=tuple(tape.kept[num_kept:]),
     )
 
 
