@@ -1,0 +1,134 @@
+"""Advice. What is right: the field it stands at, and that it comes exactly when its reason is there."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from memplan.estimate import estimate
+from memplan.plan.edit import replaced
+from memplan.plan.scenario import Scenario
+from memplan.result import Advice
+from tests.core.small_models import GPT2, LLAMA, Config
+
+CAREFUL = {"weights_dtype": "fp32", "autocast": "bf16"}
+"""A set-up that nothing is to be said about."""
+
+
+def warnings(
+    training: dict[str, Any] | None = None, hardware: dict[str, Any] | None = None, config: Config = LLAMA
+) -> dict[str, str]:
+    """What is said, by the field it is said of."""
+    found = estimate(
+        Scenario.model_validate(
+            {"model": {"config": config}, "training": {**CAREFUL, **(training or {})}, "hardware": hardware or {}}
+        )
+    )
+    return {one.path: one.message for one in found.warnings}
+
+
+def basis(
+    training: dict[str, Any] | None = None, hardware: dict[str, Any] | None = None, config: Config = LLAMA
+) -> str:
+    scenario = {"model": {"config": config}, "training": {**CAREFUL, **(training or {})}, "hardware": hardware or {}}
+    return estimate(Scenario.model_validate(scenario)).basis
+
+
+def test_nothing_is_said_of_a_careful_set_up() -> None:
+    assert warnings() == {}
+    assert basis() == "traced"
+
+
+EXTRAPOLATED: list[tuple[dict[str, Any], dict[str, Any], str]] = [
+    ({"kernels": "liger"}, {}, "training.kernels"),
+    ({"kernels": "megatron"}, {}, "training.kernels"),
+    ({"loss": "chunked"}, {}, "training.loss"),
+    ({"optimizer_in_backward": True}, {}, "training.optimizer_in_backward"),
+    ({"checkpointing": "selective"}, {}, "training.checkpointing"),
+    ({"checkpointing": "offload"}, {}, "training.checkpointing"),
+    ({"method": "lora", "lora": {"modules_to_save": ["lm_head"]}}, {}, "training.lora.modules_to_save"),
+    ({"method": "qlora", "quantization": {"format": "int8"}}, {}, "training.quantization.format"),
+    ({}, {"devices": 8, "tensor_parallel": 2}, "hardware.tensor_parallel"),
+    ({}, {"devices": 8, "tensor_parallel": 2, "sequence_parallel": True}, "hardware.sequence_parallel"),
+    ({}, {"devices": 8, "pipeline_parallel": 2}, "hardware.pipeline_parallel"),
+    ({}, {"devices": 8, "context_parallel": 2}, "hardware.context_parallel"),
+    ({}, {"devices": 8, "expert_parallel": 2}, "hardware.expert_parallel"),
+    ({}, {"offload": {"optimizer": True}}, "hardware.offload.optimizer"),
+    ({}, {"offload": {"parameters": True}}, "hardware.offload.parameters"),
+    ({}, {"offload": {"activations": True}}, "hardware.offload.activations"),
+    ({}, {"devices": 8}, "hardware.devices"),
+    ({}, {"devices": 8, "sharding": {"strategy": "ddp"}}, "hardware.devices"),
+    *(
+        ({}, {"devices": 8, "sharding": {"strategy": strategy}}, "hardware.sharding.strategy")
+        for strategy in ("zero1", "zero2", "zero3", "fsdp1", "megatron")
+    ),
+]
+
+
+@pytest.mark.parametrize(("training", "hardware", "path"), EXTRAPOLATED, ids=str)
+def test_what_was_never_held_against_truth_says_so(
+    training: dict[str, Any], hardware: dict[str, Any], path: str
+) -> None:
+    said = warnings(training, hardware)
+    assert path in said
+    assert said[path].endswith(".")
+    assert basis(training, hardware) == "extrapolated"
+
+
+def test_an_unknown_model_type_is_extrapolated() -> None:
+    unknown = {**LLAMA, "model_type": "newest"}
+    assert basis(config=unknown) == "extrapolated"
+    assert "newest" in warnings(config=unknown)["model"]
+
+
+@pytest.mark.parametrize("strategy", ["zero3", "fsdp2"])
+def test_sharding_over_one_device_is_no_sharding(strategy: str) -> None:
+    assert basis(hardware={"devices": 1, "sharding": {"strategy": strategy}}) == "traced"
+
+
+UNWISE: list[tuple[dict[str, Any], dict[str, Any], str, str]] = [
+    ({"autocast": "none"}, {}, "training.weights_dtype", "fp32"),
+    ({"weights_dtype": "bf16", "autocast": "none"}, {}, "training.master_weights", "lost to rounding"),
+    ({"weights_dtype": "fp16", "autocast": "none"}, {}, "training.weights_dtype", "scaler refuses fp16"),
+    ({"master_weights": True}, {}, "training.master_weights", "fp32 already"),
+    ({"optimizer_in_backward": True, "gradient_accumulation": 2}, {}, "training.gradient_accumulation", "accumulated"),
+    ({"weights_dtype": "bf16", "master_weights": True}, {}, "training.autocast", "in that dtype already"),
+    ({"method": "lora", "lora": {"targets": ["query"]}}, {}, "training.lora.targets", "q_proj"),
+    ({}, {"devices": 6, "tensor_parallel": 4}, "hardware.devices", "do not divide"),
+]
+
+
+@pytest.mark.parametrize(("training", "hardware", "path", "words"), UNWISE, ids=str)
+def test_what_is_unwise_is_told_beside_its_field(
+    training: dict[str, Any], hardware: dict[str, Any], path: str, words: str
+) -> None:
+    scenario = Scenario.model_validate(
+        {"model": {"config": LLAMA}, "training": {**CAREFUL, **training}, "hardware": hardware}
+    )
+    found = estimate(scenario).warnings
+    assert any(one.path == path and words in one.message for one in found)
+
+
+def test_advice_is_never_a_refusal() -> None:
+    """Unwise values still give an estimate; the verdict says what becomes of them."""
+    found = estimate(Scenario.model_validate({"model": {"config": LLAMA}, "training": {"micro_batch": 1_000_000}}))
+    assert found.verdict == "does_not_fit"
+
+
+def test_learned_positions_run_out() -> None:
+    assert "training.sequence_length" not in warnings({"sequence_length": 1024}, config=GPT2)
+    assert "1024 learned positions" in warnings({"sequence_length": 1025}, config=GPT2)["training.sequence_length"]
+
+
+@pytest.mark.parametrize(("training", "hardware", "path"), EXTRAPOLATED, ids=str)
+def test_every_path_is_a_field_of_the_scenario(training: dict[str, Any], hardware: dict[str, Any], path: str) -> None:
+    """The window puts each word beside its field: the path must lead to one."""
+    scenario = Scenario.model_validate({"model": {"config": LLAMA}, "training": training, "hardware": hardware})
+    for one in estimate(scenario).warnings:
+        assert one == Advice(one.path, one.message)
+        node: Any = scenario
+        for name in one.path.split("."):
+            assert name in type(node).model_fields, one.path
+            node = getattr(node, name)
+    assert replaced(scenario, "name", "same").training == scenario.training
