@@ -74,7 +74,7 @@ class Norm:
     bias: bool = False
     affine: bool = True
     heads: int = 0
-    """Each of so many heads has a gain of its own: one tensor (Cohere), or as many modules (a "layer" norm: StableLM)."""
+    """Each of so many heads has a gain of its own: one tensor (Cohere), or as many modules ("layer" norms: StableLM)."""
 
     @property
     def modules(self) -> int:

@@ -43,8 +43,8 @@ def _gemma_rms_norm(tape: Tape, x: Tensor, weight: Parameter) -> Tensor:
 
 
 def _layer_norm_1p(tape: Tape, x: Tensor, weight: Parameter, bias: Parameter | None) -> Tensor:
-    """NemotronLayerNorm1P: a layer norm whose gain is 1 + weight; in autocast's 16 bit where there is autocast."""
-    dtype = tape.autocast or x.dtype
+    """NemotronLayerNorm1P: a layer norm whose gain is 1 + weight; in 16 bit under a device's autocast."""
+    dtype = (tape.autocast if tape.on_device else None) or x.dtype
     gain = op.to(tape, _as_tensor(tape, weight, weight.dtype), dtype)
     shift = bias if bias is None or bias.dtype == dtype else op.to(tape, _as_tensor(tape, bias, bias.dtype), dtype)
     x = op.to(tape, x, dtype)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from memplan.architecture.config_reader import ConfigReader
-from memplan.architecture.families import experts, gemma, gpt, latent, llama, llama_relatives, olmo
+from memplan.architecture.families import experts, gemma, gpt, latent, layer_norm_decoders, llama, llama_relatives, olmo
 from memplan.architecture.parts import Architecture
 
 FAMILIES: dict[str, Callable[[ConfigReader], Architecture]] = {
@@ -13,6 +13,7 @@ FAMILIES: dict[str, Callable[[ConfigReader], Architecture]] = {
     **llama_relatives.FAMILIES,
     **gemma.FAMILIES,
     **olmo.FAMILIES,
+    **layer_norm_decoders.FAMILIES,
     **gpt.FAMILIES,
     **experts.FAMILIES,
     **latent.FAMILIES,

@@ -169,22 +169,24 @@ def _eager(
 def _math_attention(ctx: Context, spec: Attention | LatentAttention, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
     """Attention that a CPU has no kernel for: PyTorch falls back to plain products in fp32."""
     tape = ctx.tape
+    arguments = [q, k, v]
     if tape.autocast is not None:
         v, k, q = (op.to(tape, one, tape.autocast) for one in (v, k, q))
-    arguments = q, k, v
+        arguments += [q, k, v]
     dtype, of_heads = q.dtype, isinstance(spec, Attention)
     with tape.no_autocast():
         whole = [op.to(tape, one, "fp32") for one in (q, k, v)]
         q = op.times(tape, whole[0])
-        bias = tape.new((ctx.sequence, ctx.sequence), "fp32")
-        alone = spec.kv_heads == spec.heads
-        if not alone and ctx.masks.get(spec.window) is None:
+        masked, alone = ctx.masks.get(spec.window) is not None, spec.kv_heads == spec.heads
+        square = (ctx.sequence, ctx.sequence)
+        bias = tape.new((ctx.batch, 1, *square), dtype) if masked else tape.new(square, "fp32")
+        if not (alone or masked):
+            arguments += whole[1:]
             whole[1:] = [_repeated(ctx, spec, one) for one in whole[1:]]
         k = op.times(tape, whole[1])
-        if of_heads:  # latent attention gives queries and keys head by head
-            q = op.copied(tape, q)
-            k = op.copied(tape, k) if alone else k
-        weights = products.matmul(tape, q, k, _square(ctx, spec), "queries", "keys")
+        # Latent attention gives queries and keys head by head, and repeated keys are in that order too.
+        copies = of_heads, of_heads and alone
+        weights = products.matmul(tape, q, k, _square(ctx, spec), "queries", "keys", copies=copies)
         del k
         weights = op.plus_constant(tape, weights)
         weights = products.softmax(tape, weights, "fp32")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from memplan.architecture.parts import Linear, Norm, Table
 from memplan.memory import norms, products
 from memplan.memory import operations as op
+from memplan.memory.blocks.joining import joined, split
 from memplan.memory.setup import Setup
 from memplan.memory.tape import Grads, Parameter, Size, Tape, Tensor, given
 
@@ -84,10 +85,23 @@ class Context:
         if spec is None:
             return x
         name = f"{module}.{spec.name}" if module else spec.name
+        if spec.modules > 1:
+            return self._norms_by_head(spec, x, name)
         weight = self.parameter(f"{name}.weight", spec.shape) if spec.affine else None
         bias = self.parameter(f"{name}.bias", spec.shape) if spec.affine and spec.bias else None
         with self.tape.inside(name):
             return norms.norm(self.tape, spec.kind, x, weight, bias)
+
+    def _norms_by_head(self, spec: Norm, x: Tensor, name: str) -> Tensor:
+        """A layer norm for each head: heads are cut apart and joined again."""
+        one = (self.batch, self.sequence, spec.size)
+        heads = split(self.tape, x, [one] * spec.modules)
+        with self.tape.inside(name):
+            normed = [
+                norms.norm(self.tape, spec.kind, head, self.parameter(f"{name}.{index}.weight", spec.shape), None)
+                for index, head in enumerate(heads)
+            ]
+        return joined(self.tape, normed)
 
     def embed(self, spec: Table, ids: Tensor) -> Tensor:
         """Rows of an embedding table."""

@@ -49,6 +49,8 @@ def embed(ctx: Context, architecture: Architecture, ids: Tensor) -> tuple[Tensor
         x = _add_positions(tape, x, learned, broadcast=not architecture.position_ids_per_row)
         stays = False
     if architecture.embedding_dropout:
+        if architecture.positions is None:
+            model_locals.append(x)  # the function's own name for the embeddings
         x = op.dropout(tape, x, architecture.embedding_dropout)
         stays = False
     if setup.checkpointing and setup.adapted and x is not embedded:

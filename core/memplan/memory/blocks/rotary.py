@@ -5,7 +5,9 @@ from __future__ import annotations
 from memplan.architecture.parts import Attention
 from memplan.memory import operations as op
 from memplan.memory.blocks.context import Context
-from memplan.memory.tape import Grads, Tape, Tensor, given
+from memplan.memory.blocks.joining import joined as side_by_side
+from memplan.memory.blocks.joining import sliced
+from memplan.memory.tape import Tape, Tensor
 
 
 def rotary(ctx: Context, spec: Attention, q: Tensor, k: Tensor) -> tuple[Tensor, Tensor]:
@@ -18,7 +20,7 @@ def rotary(ctx: Context, spec: Attention, q: Tensor, k: Tensor) -> tuple[Tensor,
         shape = (1, ctx.sequence, spec.rotary_dim)
         cos, sin = ctx.tape.new(shape, cos.dtype), ctx.tape.new(shape, sin.dtype)
     if joined(spec):
-        return tuple(_partly_turned(ctx, spec, one, cos, sin) for one in (q, k))  # type: ignore[return-value]
+        return _partly_turned(ctx, spec, q, k, cos, sin)
     dtypes = q.dtype, k.dtype
     if how.fp32_heads:
         q, k = op.to(ctx.tape, q, "fp32"), op.to(ctx.tape, k, "fp32")
@@ -40,27 +42,26 @@ def _turned(tape: Tape, x: Tensor, cos: Tensor, sin: Tensor, *, cast: bool = Fal
     return op.add(tape, straight, turned)
 
 
-def _partly_turned(ctx: Context, spec: Attention, x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
-    """The turned part and the rest are joined again, even when the rest is empty."""
-    tape, width = ctx.tape, spec.rotary_dim
+def _partly_turned(
+    ctx: Context, spec: Attention, q: Tensor, k: Tensor, cos: Tensor, sin: Tensor
+) -> tuple[Tensor, Tensor]:
+    """The turned parts of both are made, then each is joined with its rest, even when the rest is empty."""
+    parts = [(_turned_part(ctx, spec, x, cos, sin), _rest(ctx, spec, x)) for x in (q, k)]
+    results = [_joined_again(ctx.tape, *part) for part in parts]
+    return results[0], results[1]
+
+
+def _turned_part(ctx: Context, spec: Attention, x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
+    tape = ctx.tape
     if spec.rotary.spread == "each":
         cos, sin = tape.new(cos.shape, cos.dtype), tape.new(sin.shape, sin.dtype)
-    head, whole = (*x.shape[:-1], width), x.shape
-    rest_shape = (*x.shape[:-1], x.shape[-1] - width)
-    turning, rest = Tensor(x.storage, head, x.dtype), Tensor(x.storage, rest_shape, x.dtype)
-    if tape.needs_grad(x):
-        for part in (turning, rest):
-            tape.record(part, (x,), lambda grads: (tape.new(whole, given(grads).dtype),))
-    turned = _turned(tape, turning, cos, sin)
-    output = tape.new(whole, op.promoted(turned.dtype, rest.dtype))
-    if tape.needs_grad(turned, rest):
-        # The join's gradient is cut into views of itself.
-        def run(grads: list[Tensor | None]) -> Grads:
-            grad = given(grads)
-            return (
-                Tensor(grad.storage, head, grad.dtype),
-                Tensor(grad.storage, rest_shape, grad.dtype),
-            )
+    return _turned(tape, sliced(tape, x, (*x.shape[:-1], spec.rotary_dim)), cos, sin)
 
-        tape.record(output, (turned, rest), run)
-    return output
+
+def _rest(ctx: Context, spec: Attention, x: Tensor) -> Tensor:
+    return sliced(ctx.tape, x, (*x.shape[:-1], x.shape[-1] - spec.rotary_dim))
+
+
+def _joined_again(tape: Tape, turned: Tensor, rest: Tensor) -> Tensor:
+    both = op.promoted(turned.dtype, rest.dtype)
+    return side_by_side(tape, (turned, op.to(tape, rest, both)))
