@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Callable
@@ -96,6 +97,8 @@ class StartUp(QObject):
     def _load_chart(self) -> None:
         self._window.load_chart()
         mark("chart_interactive")
+        gc.collect()
+        gc.freeze()  # what the start made stays: to look through it again and again would make edits stutter
         self.ready.emit()
 
 

@@ -43,6 +43,8 @@ class Legend(QWidget):
 
     def show_texts(self, texts: list[str], look: ChartLook) -> None:
         """Show other entries."""
+        if (texts, look) == (self._texts, self._look):
+            return
         self._texts, self._look = texts, look
         self._place()
         self.update()
@@ -77,6 +79,7 @@ class ChartPanel(QWidget):
         self._theme = theme
         self._estimate: Estimate | None = None
         self._unit: Unit = "gib"
+        self._known_look: ChartLook | None = None
         self.chart: StackChart | None = None
         self.plot: StackPlot | None = None
         self.steps = Segmented("Step", STEPS)
@@ -178,7 +181,10 @@ class ChartPanel(QWidget):
 
     def _look(self) -> ChartLook:
         theme = self._theme
-        return ChartLook(theme.roles, theme.font("body"), theme.font("body", bold=True), theme.font("caption"))
+        if self._known_look is None or self._known_look.roles != theme.roles:
+            fonts = theme.font("body"), theme.font("body", bold=True), theme.font("caption")
+            self._known_look = ChartLook(theme.roles, *fonts)
+        return self._known_look
 
     def _draw(self) -> None:
         estimate = self._estimate

@@ -14,6 +14,7 @@ from PySide6.QtWidgets import (
 
 from memplan import Estimate
 from memplan_gui.charts.stack_marks import Spot
+from memplan_gui.figure_delegate import FigureDelegate
 from memplan_gui.pieces import column, label, row
 from memplan_gui.presenters.breakdown import TOTAL, breakdown
 from memplan_gui.presenters.explanation import NOTHING_PINNED, explanation
@@ -36,7 +37,7 @@ class BreakdownView(QTableView):
         super().__init__()
         self.figures = BreakdownModel(theme)
         self.setModel(self.figures)
-        _prepare(self, "Breakdown: terms by instants")
+        _prepare(self, "Breakdown: terms by instants", theme)
         self.setSelectionMode(QAbstractItemView.SelectionMode.ContiguousSelection)
         self.setCornerButtonEnabled(False)
         header = self.horizontalHeader()
@@ -69,7 +70,7 @@ class ExplanationView(QWidget):
         self.tensors = LedgerModel(theme)
         self.ledger = QTableView()
         self.ledger.setModel(self.tensors)
-        _prepare(self.ledger, "Tensors of this term")
+        _prepare(self.ledger, "Tensors of this term", theme)
         for column_of_ledger, width in enumerate(LEDGER_WIDTHS):
             self.ledger.setColumnWidth(column_of_ledger, width)
         self._nothing = label(NOTHING_PINNED, "muted", wraps=True)
@@ -133,7 +134,10 @@ class Details(QTabWidget):
         view.setFocus(Qt.FocusReason.ShortcutFocusReason)
 
 
-def _prepare(view: QTableView, name: str) -> None:
+def _prepare(view: QTableView, name: str, theme: Theme) -> None:
+    delegate = FigureDelegate(theme)
+    delegate.setParent(view)
+    view.setItemDelegate(delegate)
     view.setAccessibleName(name)
     view.setShowGrid(False)
     view.setWordWrap(False)

@@ -61,8 +61,8 @@ def changed_paths(before: BaseModel, after: BaseModel, under: str = "") -> froze
     if before is after:
         return frozenset()
     found: set[str] = set()
-    for name in type(before).model_fields:
-        old, new, path = before.__dict__[name], after.__dict__[name], f"{under}.{name}" if under else name
+    for name, old in before.__dict__.items():
+        new, path = after.__dict__[name], f"{under}.{name}" if under else name
         if old is new:
             continue
         if isinstance(old, BaseModel) and isinstance(new, BaseModel):

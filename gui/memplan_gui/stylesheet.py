@@ -108,8 +108,6 @@ QTableView {
   background: $window; color: $text; border: none; gridline-color: $hairline; outline: none;
   selection-background-color: $accent_soft; selection-color: $text;
 }
-QTableView::item { padding: 0 8px; border-bottom: 1px solid $hairline; }
-QTableView::item:focus { border: 1px solid $accent; }
 QHeaderView { background: $window; }
 QHeaderView::section {
   background: $window; color: $muted; border: none; border-bottom: 1px solid $border; padding: 4px 11px 4px 2px;

@@ -56,7 +56,8 @@ class BreakdownModel(QAbstractTableModel):
         if same:
             self._table = table
             self.dataChanged.emit(self.index(0, 0), self.index(self.rowCount() - 1, self.columnCount() - 1))
-            self.headerDataChanged.emit(Qt.Orientation.Horizontal, 0, self.columnCount() - 1)
+            if old is not None and table is not None and old.peak != table.peak:
+                self.headerDataChanged.emit(Qt.Orientation.Horizontal, 0, self.columnCount() - 1)
             return
         self.beginResetModel()
         self._table = table

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QFontMetricsF, QPainter, QPen
+from PySide6.QtCore import QPointF, QRectF
+from PySide6.QtGui import QPainter, QPen
 
 from memplan_gui.charts.look import ChartLook, fill_term, hatch
 from memplan_gui.presenters.stack import StackChart
@@ -35,10 +35,9 @@ def legend_texts(chart: StackChart) -> list[str]:
 
 def place_entries(texts: Sequence[str], look: ChartLook, width: float) -> list[Entry]:
     """Put entries side by side, in as many lines as they take."""
-    metrics = QFontMetricsF(look.caption)
     entries, left, line = [], 0.0, 0
     for text in texts:
-        needed = SWATCH + GAP + metrics.horizontalAdvance(text)
+        needed = SWATCH + GAP + look.width("caption", text)
         if left and left + needed > width:
             left, line = 0.0, line + 1
         entries.append(Entry(text, left, line))
@@ -54,16 +53,13 @@ def legend_height(entries: Sequence[Entry]) -> float:
 def paint_legend(painter: QPainter, entries: Sequence[Entry], origin: QPointF, look: ChartLook) -> None:
     """Paint the placed entries."""
     painter.save()
-    metrics = QFontMetricsF(look.caption)
-    painter.setFont(look.caption)
     for entry in entries:
         top = origin.y() + entry.line * LINE_HEIGHT
         middle = round(top + LINE_HEIGHT / 2) + 0.5
         swatch = QRectF(round(origin.x() + entry.left) + 0.5, middle - SWATCH // 2 - 0.5, SWATCH, SWATCH)
         _paint_swatch(painter, entry.text, swatch, look)
         painter.setPen(look.colour("muted"))
-        place = QRectF(swatch.right() + GAP, top, metrics.horizontalAdvance(entry.text) + 4, LINE_HEIGHT)
-        painter.drawText(place, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, entry.text)
+        look.write(painter, "caption", entry.text, QRectF(swatch.right() + GAP, top, 0, LINE_HEIGHT))
     painter.restore()
 
 

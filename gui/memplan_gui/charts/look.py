@@ -2,28 +2,62 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import Literal
 
-from PySide6.QtCore import QLineF, QRectF, Qt
-from PySide6.QtGui import QColor, QFont, QPainter, QPen
+from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
+from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen
 
 from memplan_gui.colours import LIGHT, TERM_LOOKS, Roles, text_on
 
 HATCH_SPACING = 6.0
 
 
-@dataclass(frozen=True, slots=True)
-class ChartLook:
-    """Roles and three fonts. Fonts are sized in pixels, so that an export is the same at every resolution."""
+TextKind = Literal["body", "bold", "caption"]
+Side = Literal["left", "centre", "right"]
 
-    roles: Roles
-    body: QFont
-    bold: QFont
-    caption: QFont
+
+class ChartLook:
+    """Roles and three fonts. Fonts are sized in pixels, so that an export is the same at every resolution.
+
+    A chart is painted many times with one look, so colours and widths of texts are worked out once.
+    """
+
+    def __init__(self, roles: Roles, body: QFont, bold: QFont, caption: QFont) -> None:
+        self.roles = roles
+        self.fonts: dict[TextKind, QFont] = {"body": body, "bold": bold, "caption": caption}
+        self._metrics = {kind: QFontMetricsF(font) for kind, font in self.fonts.items()}
+        self._widths: dict[tuple[TextKind, str], float] = {}
+        self._colours: dict[str, QColor] = {}
 
     def colour(self, role: str) -> QColor:
-        """The colour of a role by its name in `Roles`."""
-        return QColor(getattr(self.roles, role))
+        """The colour of a role by its name in `Roles`, or a colour by its own."""
+        known = self._colours.get(role)
+        if known is None:
+            known = self._colours[role] = QColor(role if role.startswith("#") else getattr(self.roles, role))
+        return known
+
+    def width(self, kind: TextKind, text: str) -> float:
+        """How wide a text is."""
+        known = self._widths.get((kind, text))
+        if known is None:
+            known = self._widths[kind, text] = self._metrics[kind].horizontalAdvance(text)
+        return known
+
+    def height(self, kind: TextKind) -> float:
+        """How high a line of text is."""
+        return self._metrics[kind].height()
+
+    def elided(self, kind: TextKind, text: str, width: float) -> str:
+        """The text, cut at its end where it is wider."""
+        return self._metrics[kind].elidedText(text, Qt.TextElideMode.ElideRight, width)
+
+    def write(self, painter: QPainter, kind: TextKind, text: str, place: QRectF, side: Side = "left") -> None:
+        """Write one line of text into a rectangle, in the painter's pen."""
+        metrics, room = self._metrics[kind], place.width() - self.width(kind, text)
+        left = place.left() + {"left": 0.0, "centre": room / 2, "right": room}[side]
+        baseline = place.center().y() + (metrics.ascent() - metrics.descent()) / 2
+        painter.setFont(self.fonts[kind])
+        painter.drawText(QPointF(left, baseline), text)
 
 
 def paper_look(body: QFont, bold: QFont, caption: QFont) -> ChartLook:

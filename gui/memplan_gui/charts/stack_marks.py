@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen, QPolygonF
+from PySide6.QtGui import QFont, QPainter, QPen, QPolygonF
 
 from memplan import format_bytes
-from memplan_gui.charts.look import ChartLook, fill_term, hatch
+from memplan_gui.charts.look import ChartLook, TextKind, fill_term, hatch
 from memplan_gui.charts.scale import Scale, axis_end, value_ticks
 from memplan_gui.colours import TERM_LOOKS, text_on
 from memplan_gui.presenters.stack import Bar, Segment, StackChart
@@ -71,15 +71,12 @@ class StackMarks:
 
 def row_labels_width(chart: StackChart, look: ChartLook) -> float:
     """The room that the instants' names need, left of the bars."""
-    metrics = QFontMetricsF(look.bold)
-    return max((metrics.horizontalAdvance(bar.title) for bar in chart.bars), default=0.0) + LABEL_GAP + 12
+    return max((look.width("bold", bar.title) for bar in chart.bars), default=0.0) + LABEL_GAP + 12
 
 
 def end_of_axis(chart: StackChart, look: ChartLook, width: float) -> float:
     """Where the axis of a chart of that width ends: its longest bar and the total behind it have room."""
-    total = QFontMetricsF(look.bold).horizontalAdvance(
-        total_text(chart, max(bar.total for bar in chart.bars), peak=True)
-    )
+    total = look.width("bold", total_text(chart, max(bar.total for bar in chart.bars), peak=True))
     return axis_end(chart.longest, chart.usable, (total + TOTAL_GAP + 14) / max(width, 1.0))
 
 
@@ -116,10 +113,10 @@ def paint_stack(painter: QPainter, marks: StackMarks, *, clip: bool) -> None:
 def _paint_row_labels(painter: QPainter, marks: StackMarks) -> None:
     right = marks.area.left() - LABEL_GAP
     for row, bar in enumerate(marks.chart.bars):
-        painter.setFont(marks.look.bold if bar.is_peak else marks.look.body)
         painter.setPen(marks.look.colour("text" if bar.is_peak else "muted"))
         top = marks.area.top() + row * marks.row_height()
-        _text(painter, QRectF(0, top, right, marks.row_height()), bar.title, Qt.AlignmentFlag.AlignRight)
+        place = QRectF(0, top, right, marks.row_height())
+        marks.look.write(painter, "bold" if bar.is_peak else "body", bar.title, place, "right")
         if bar.is_peak:
             middle = top + marks.row_height() / 2
             triangle = [QPointF(right + 3, middle - 4), QPointF(right + 9, middle), QPointF(right + 3, middle + 4)]
@@ -163,36 +160,32 @@ def _paint_segment_label(painter: QPainter, marks: StackMarks, rect: QRectF, seg
     if rect.left() < line < rect.right():  # the usable line must not cross the words: they go to its wider side
         left, right = line - rect.left(), rect.right() - line
         rect = QRectF(rect.left() if left > right else line, rect.top(), max(left, right), rect.height())
-    name, value = segment.term, format_bytes(segment.size, marks.chart.unit).split(" ")[0]
-    metrics = QFontMetricsF(marks.look.caption)
+    name, value, look = segment.term, format_bytes(segment.size, marks.chart.unit).split(" ")[0], marks.look
     room = rect.width() - 2 * LABEL_PADDING
-    text = next((text for text in (f"{name} {value}", name, value) if metrics.horizontalAdvance(text) <= room), "")
-    if not text or metrics.height() > rect.height():
+    text = next((text for text in (f"{name} {value}", name, value) if look.width("caption", text) <= room), "")
+    if not text or look.height("caption") > rect.height():
         return
-    look = TERM_LOOKS[segment.term]
-    if look.hatched or rect.right() > line + 1:  # no text is read over hatching
-        width = metrics.horizontalAdvance(text) + LABEL_PADDING
-        middle = rect.center()
-        painter.fillRect(QRectF(middle.x() - width / 2, middle.y() - 8, width, 16), QColor(look.colour))
-    painter.setFont(marks.look.caption)
-    painter.setPen(QColor(text_on(look.colour)))
-    _text(painter, rect, text, Qt.AlignmentFlag.AlignHCenter)
+    term = TERM_LOOKS[segment.term]
+    if term.hatched or rect.right() > line + 1:  # no text is read over hatching
+        width, middle = look.width("caption", text) + LABEL_PADDING, rect.center()
+        painter.fillRect(QRectF(middle.x() - width / 2, middle.y() - 8, width, 16), look.colour(term.colour))
+    painter.setPen(look.colour(text_on(term.colour)))
+    look.write(painter, "caption", text, rect, "centre")
 
 
 def _paint_total(painter: QPainter, marks: StackMarks, row: int, bar: Bar) -> None:
     text = total_text(marks.chart, bar.total, peak=bar.is_peak)
-    font = marks.look.bold if bar.is_peak else marks.look.body
+    kind: TextKind = "bold" if bar.is_peak else "body"
     end = max(bar.total, marks.chart.need_high) if bar.decides else bar.total
     rect = marks.bar_rect(row, end, end)
-    width = QFontMetricsF(font).horizontalAdvance(text)
+    width = marks.look.width(kind, text)
     place = QRectF(rect.left() + TOTAL_GAP, rect.top(), width + 4, rect.height())
     line = marks.scale.x(marks.chart.usable)
     if place.left() - 4 < line < place.right() + 4:
         place.moveLeft(line + 6)
     painter.fillRect(place.adjusted(-2, 2, 2, -2), marks.look.colour("window"))
-    painter.setFont(font)
     painter.setPen(marks.look.colour("text"))
-    _text(painter, place, text, Qt.AlignmentFlag.AlignLeft)
+    marks.look.write(painter, kind, text, place)
 
 
 def _paint_need(painter: QPainter, marks: StackMarks, row: int) -> None:
@@ -218,16 +211,12 @@ def _paint_usable_label(painter: QPainter, marks: StackMarks) -> None:
     x = marks.scale.x(marks.chart.usable)
     if not marks.area.left() <= x <= marks.area.right():
         return
-    figure = format_bytes(marks.chart.usable, marks.chart.unit)
-    metrics = QFontMetricsF(marks.look.caption)
-    text = f"{figure} usable · {marks.chart.device}"
-    text = metrics.elidedText(text, Qt.TextElideMode.ElideRight, marks.area.width())
-    width = metrics.horizontalAdvance(text) + 2
+    look, figure = marks.look, format_bytes(marks.chart.usable, marks.chart.unit)
+    text = look.elided("caption", f"{figure} usable · {marks.chart.device}", marks.area.width())
+    width, height = look.width("caption", text), look.height("caption")
     left = min(max(x - width / 2, marks.area.left()), marks.area.right() - width)
-    painter.setFont(marks.look.caption)
-    painter.setPen(marks.look.colour("text"))
-    height = metrics.height()
-    _text(painter, QRectF(left, marks.area.top() - height - 4, width, height), text, Qt.AlignmentFlag.AlignHCenter)
+    painter.setPen(look.colour("text"))
+    look.write(painter, "caption", text, QRectF(left, marks.area.top() - height - 4, width, height))
 
 
 def _paint_spot(painter: QPainter, marks: StackMarks, spot: Spot) -> None:
@@ -239,10 +228,6 @@ def _paint_spot(painter: QPainter, marks: StackMarks, spot: Spot) -> None:
     painter.drawRect(rect.adjusted(-2, -2, 2, 2))
     painter.setPen(QPen(marks.look.colour("accent"), 3 if spot == marks.pinned else 2))
     painter.drawRect(rect.adjusted(-2, -2, 2, 2))
-
-
-def _text(painter: QPainter, rect: QRectF, text: str, horizontal: Qt.AlignmentFlag) -> None:
-    painter.drawText(rect, horizontal | Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextSingleLine, text)
 
 
 def chart_fonts(family: str, body_pixels: int) -> tuple[QFont, QFont, QFont]:

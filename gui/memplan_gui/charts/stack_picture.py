@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from PySide6.QtCore import QPointF, QRectF, QSizeF, Qt
-from PySide6.QtGui import QFontMetricsF, QPainter, QPen
+from PySide6.QtCore import QPointF, QRectF, QSizeF
+from PySide6.QtGui import QPainter, QPen
 
 from memplan_gui.charts.legend import legend_height, legend_texts, paint_legend, place_entries
-from memplan_gui.charts.look import ChartLook
+from memplan_gui.charts.look import ChartLook, TextKind
 from memplan_gui.charts.scale import Scale, value_ticks
 from memplan_gui.charts.stack_layout import AXIS_HEIGHT
 from memplan_gui.charts.stack_marks import PIXELS_PER_TICK, StackMarks, end_of_axis, paint_stack, row_labels_width
@@ -33,7 +33,7 @@ def paint_picture(painter: QPainter, picture: StackPicture, look: ChartLook, siz
     """Paint the whole picture into a rectangle of that size at the origin."""
     painter.fillRect(QRectF(QPointF(0, 0), size), look.colour("window"))
     width = size.width() - 2 * MARGIN
-    _line(painter, look, picture.title, QRectF(MARGIN, MARGIN - 4, width, LINE), bold=True)
+    _line(painter, look, picture.title, QRectF(MARGIN, MARGIN - 4, width, LINE), "bold")
     _line(painter, look, picture.sentence, QRectF(MARGIN, MARGIN - 4 + LINE, width, LINE))
     entries = place_entries(legend_texts(picture.chart), look, width)
     foot = size.height() - MARGIN - LINE
@@ -45,29 +45,22 @@ def paint_picture(painter: QPainter, picture: StackPicture, look: ChartLook, siz
     paint_stack(painter, StackMarks(picture.chart, area, scale, look), clip=False)
     paint_axis(painter, picture.chart, area, scale, look)
     paint_legend(painter, entries, QPointF(MARGIN, legend_top), look)
-    _line(painter, look, picture.recipe, QRectF(MARGIN, foot, width, LINE), caption=True)
+    _line(painter, look, picture.recipe, QRectF(MARGIN, foot, width, LINE), "caption")
 
 
 def paint_axis(painter: QPainter, chart: StackChart, area: QRectF, scale: Scale, look: ChartLook) -> None:
     """Paint the value axis under the area."""
     painter.setPen(QPen(look.colour("border"), 1))
     painter.drawLine(area.bottomLeft(), area.bottomRight())
-    painter.setFont(look.caption)
-    metrics = QFontMetricsF(look.caption)
     for tick in value_ticks(scale.low, scale.high, chart.unit, int(area.width() / PIXELS_PER_TICK)):
-        x, width = scale.x(tick.num_bytes), metrics.horizontalAdvance(tick.label) + 4
+        x, width = scale.x(tick.num_bytes), look.width("caption", tick.label)
         painter.setPen(QPen(look.colour("border"), 1))
         painter.drawLine(QPointF(x, area.bottom()), QPointF(x, area.bottom() + 4))
         painter.setPen(look.colour("muted"))
-        place = QRectF(x - width / 2, area.bottom() + 6, width, metrics.height())
-        painter.drawText(place, Qt.AlignmentFlag.AlignCenter, tick.label)
+        place = QRectF(x - width / 2, area.bottom() + 6, width, look.height("caption"))
+        look.write(painter, "caption", tick.label, place)
 
 
-def _line(
-    painter: QPainter, look: ChartLook, text: str, place: QRectF, *, bold: bool = False, caption: bool = False
-) -> None:
-    font = look.bold if bold else look.caption if caption else look.body
-    painter.setFont(font)
-    painter.setPen(look.colour("muted" if caption else "text"))
-    shown = QFontMetricsF(font).elidedText(text, Qt.TextElideMode.ElideRight, place.width())
-    painter.drawText(place, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, shown)
+def _line(painter: QPainter, look: ChartLook, text: str, place: QRectF, kind: TextKind = "body") -> None:
+    painter.setPen(look.colour("muted" if kind == "caption" else "text"))
+    look.write(painter, kind, look.elided(kind, text, place.width()), place)

@@ -145,7 +145,7 @@ class StackPlot(pg.PlotWidget):
         self.setBackground(look.roles.window)
         self._axis.setPen(pg.mkPen(look.roles.border))
         self._axis.setTextPen(pg.mkPen(look.roles.muted))
-        self._axis.setStyle(tickFont=look.caption, tickLength=4, tickTextOffset=6, hideOverlappingLabels=False)
+        self._axis.setStyle(tickFont=look.fonts["caption"], tickLength=4, tickTextOffset=6, hideOverlappingLabels=False)
         self._item.update()
 
     def show_chart(self, chart: StackChart | None) -> None:
