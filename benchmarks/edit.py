@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 import tempfile
 import time
 from pathlib import Path
 
-from PySide6.QtCore import QEvent, QObject
+from PySide6.QtCore import QEvent, QMessageLogContext, QObject, QtMsgType, qInstallMessageHandler
 from PySide6.QtWidgets import QApplication, QWidget
 from rich.table import Table
 
@@ -37,6 +38,12 @@ class Paints(QObject):
         return False
 
 
+def tell(_: QtMsgType, __: QMessageLogContext, message: str | None) -> None:
+    """Passes on what Qt says, without what the offscreen platform says each time a window's least size changes."""
+    if message and "propagateSizeHints" not in message:
+        print(message, file=sys.stderr)
+
+
 def settle() -> tuple[float, float]:
     """Runs the event loop until it is idle; returns when its first turn ended, and its last that had work."""
     first = last = 0.0
@@ -57,6 +64,7 @@ def open_window(settings: Path) -> Window:
     application = QApplication.instance()
     if not isinstance(application, QApplication):
         application = QApplication([])
+    qInstallMessageHandler(tell)
     window = Window(Theme(application, "light"), Settings(settings))
     window.show()
     settle()
