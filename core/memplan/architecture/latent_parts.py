@@ -33,6 +33,8 @@ class LatentAttention:
     window: int | None = None
     softcap: bool = False
     softmax_in_fp32: bool = True
+    sinks: bool = False
+    chunked: bool = False
 
     @property
     def head_dim(self) -> int:

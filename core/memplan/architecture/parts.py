@@ -143,8 +143,14 @@ class Attention:
     """Eager attention casts its scores for the softmax (GPT-2 does not)."""
     clips: bool = False
     """Projections are clipped between two numbers, in place (OLMo)."""
-    scaled_queries: Literal["no", "first", "after_turning"] = "no"
-    """Queries are scaled by a product of their own: as they are (OPT), or once turned (Ministral 3)."""
+    scaled_queries: Literal["no", "first", "after_turning", "in_fp32"] = "no"
+    """Queries are scaled by a product of their own: as they are (OPT), once turned (Ministral 3), in fp32 (Llama 4)."""
+    unit_heads: bool = False
+    """Turned queries and keys are divided by their root mean square (Llama 4)."""
+    sinks: bool = False
+    """Each head has one more score, a weight of its own (GPT-OSS); only flash attention has a kernel for it."""
+    chunked: bool = False
+    """`window` cuts the sequence in pieces that do not see each other (Llama 4)."""
 
     @property
     def value_dim(self) -> int:
@@ -161,6 +167,8 @@ class Attention:
         for part in (*self.inputs, self.output, self.query_norm, self.key_norm):
             if part is not None:
                 yield from part.weights()
+        if self.sinks:
+            yield Weight("sinks", (self.heads,), "attention")
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,6 +225,8 @@ class Layer:
     post_norm: bool = False
     """Norms stand after the residual sums (OPT-350m)."""
     dropout: float = 0.0
+    holds_attention: bool = False
+    """The attention's output has a name of its own, and lives until the layer is through (Llama 4)."""
 
     def weights(self) -> Iterator[Weight]:
         """Every parameter tensor of the layer."""

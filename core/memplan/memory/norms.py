@@ -34,6 +34,13 @@ def _rms_norm(tape: Tape, x: Tensor, weight: Parameter, *, late: bool) -> Tensor
     return op.scale(tape, op.to(tape, x, dtype), weight)
 
 
+def unit_length(tape: Tape, x: Tensor) -> Tensor:
+    """x over its root mean square, in fp32 and back (Llama 4's L2 norm)."""
+    wide = op.to(tape, x, "fp32")
+    inverse = op.rsqrt(tape, op.plus_constant(tape, op.square_mean(tape, wide)))
+    return op.to(tape, op.mul_by_row_scalar(tape, wide, inverse), x.dtype)
+
+
 def _gemma_rms_norm(tape: Tape, x: Tensor, weight: Parameter) -> Tensor:
     """Gemma2RMSNorm: the gain (1 + weight) is applied in fp32, then back to the input's dtype."""
     dtype = x.dtype

@@ -234,6 +234,83 @@ def _granitemoe(reader: ConfigReader) -> Architecture:
     return replace(compose_decoder(reader, layers, embedding_scale="number"), logits_scale=True)
 
 
+def _gpt_oss(reader: ConfigReader) -> Architecture:
+    bias, count = reader.flag("attention_bias", True), reader.size("num_hidden_layers")
+    window = reader.size("sliding_window", default=128)
+    full = read_attention(reader, qkv_bias=bias, out_bias=bias, default_kv_heads=8)
+    full = replace(full, sinks=True, rotary=Rotary(form="half_cosines"))
+    sliding = replace(full, window=window)
+    router = Router(name="router", scores="top_softmax", bias=True, normalised=False)
+    experts = read_experts(reader, router, count="num_local_experts", width="intermediate_size", adapter_names="none")
+    experts = replace(experts, transposed=True, bias=True, clamped=True)
+    names = reader.config.get("layer_types")
+    if not isinstance(names, list) or len(names) != count:
+        names = ["sliding_attention" if index % 2 == 0 else "full_attention" for index in range(count)]
+    layers = {
+        kind: late_norms(pre_norm_layer(reader, attention, experts))
+        for kind, attention in (("sliding_attention", sliding), ("full_attention", full))
+    }
+    order = runs(layers.get(str(name), layers["full_attention"]) for name in names)
+    return compose_decoder(reader, order, norm="late_rms")
+
+
+def late_norms(layer: Layer) -> Layer:
+    """The same with the gain in fp32 as well."""
+    hidden = layer.attention.output.outputs
+    return replace(
+        layer,
+        attention_norm=Norm("input_layernorm", "late_rms", hidden),
+        mlp_norm=Norm("post_attention_layernorm", "late_rms", hidden),
+    )
+
+
+def _phimoe(reader: ConfigReader) -> Architecture:
+    bias, hidden = reader.flag("attention_bias", False), reader.size("hidden_size")
+    window = reader.optional_size("sliding_window")
+    attention = read_attention(reader, qkv_bias=bias, out_bias=bias, default_kv_heads=8, window=window)
+    router = Router(name="router", scores="sparse_mixer", normalised=False)
+    experts = read_experts(reader, router, count="num_local_experts", width="intermediate_size", adapter_names="none")
+    layer = Layer(
+        attention=attention,
+        mlp=experts,
+        attention_norm=Norm("input_layernorm", "layer", hidden, bias=True),
+        mlp_norm=Norm("post_attention_layernorm", "layer", hidden, bias=True),
+    )
+    architecture = compose_decoder(reader, ((layer, reader.size("num_hidden_layers")),))
+    head = replace(architecture.head, bias=reader.flag("lm_head_bias", False))
+    return replace(architecture, final_norm=Norm("norm", "layer", hidden, bias=True), head=head)
+
+
+def _llama4(reader: ConfigReader) -> Architecture:
+    count, hidden = reader.size("num_hidden_layers"), reader.size("hidden_size")
+    bias = reader.flag("attention_bias", False)
+    plain = read_attention(reader, qkv_bias=bias, out_bias=bias, default_kv_heads=8)
+    turned = replace(plain, rotary=Rotary(form="complex"), unit_heads=reader.flag("use_qk_norm", True))
+    scaled = reader.flag("attn_temperature_tuning", True)
+    plain = replace(plain, rotary_dim=0, scaled_queries="in_fp32" if scaled else "no")
+    router = Router(name="router", scores="top_sigmoid", normalised=False)
+    experts = read_experts(reader, router, count="num_local_experts", width="intermediate_size", adapter_names="none")
+    shared = gated_mlp("feed_forward.shared_expert", hidden, experts.width, experts.activation)
+    experts = replace(experts, shared=shared, transposed=True, dense=True)
+    mlp = gated_mlp("feed_forward", hidden, reader.size("intermediate_size_mlp"), experts.activation)
+    step = reader.size("interleave_moe_layer_step", default=1)
+    sparse = reader.config.get("moe_layers")
+    if not isinstance(sparse, list):
+        sparse = list(range(step - 1, count, step))
+    turns = reader.config.get("no_rope_layers")
+    if not isinstance(turns, list) or len(turns) != count:
+        every = reader.size("no_rope_layer_interval", default=4)
+        turns = [int((index + 1) % every != 0) for index in range(count)]
+    chunk = reader.optional_size("attention_chunk_size", 8192)
+    kinds: dict[tuple[bool, bool], Layer] = {}
+    for turning in (True, False):
+        attention = replace(turned, window=chunk, chunked=True) if turning else plain
+        for is_sparse in (True, False):
+            layer = pre_norm_layer(reader, attention, experts if is_sparse else mlp)
+            kinds[turning, is_sparse] = replace(layer, holds_attention=True)
+    return compose_decoder(reader, runs(kinds[bool(turns[i]), i in sparse] for i in range(count)))
+
+
 FAMILIES: dict[str, Callable[[ConfigReader], Architecture]] = {
     "mixtral": _mixtral,
     "qwen2_moe": _qwen2_moe,
@@ -244,5 +321,8 @@ FAMILIES: dict[str, Callable[[ConfigReader], Architecture]] = {
     "minimax_m2": _minimax_m2,
     "ernie4_5_moe": _ernie4_5_moe,
     "granitemoe": _granitemoe,
+    "gpt_oss": _gpt_oss,
+    "phimoe": _phimoe,
+    "llama4_text": _llama4,
 }
 """Model types with a composition of their own."""

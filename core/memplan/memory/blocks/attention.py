@@ -8,6 +8,8 @@ from memplan.memory import operations as op
 from memplan.memory import products
 from memplan.memory.blocks.context import Context
 from memplan.memory.blocks.rotary import joined, rotary
+from memplan.memory.blocks.sinks import weights_beside_sink
+from memplan.memory.norms import unit_length
 from memplan.memory.tape import Grads, Size, Tape, Tensor, given
 
 
@@ -17,13 +19,19 @@ def attention(ctx: Context, spec: Attention, x: Tensor) -> Tensor:
         q, k, v = _heads(ctx, spec, x)
         if spec.rotary_dim:
             q, k = rotary(ctx, spec, q, k)
+        if spec.unit_heads:
+            q, k = unit_length(ctx.tape, q), unit_length(ctx.tape, k)
+        if spec.scaled_queries == "in_fp32":
+            scales = ctx.tape.new((1, 1, ctx.sequence, 1), "fp32")
+            q = op.to(ctx.tape, op.mul_by_constant(ctx.tape, q, scales, "temperatures"), q.dtype)
+            del scales
         if spec.scaled_queries == "after_turning":
             scales = ctx.tape.new((1, 1, ctx.sequence, 1), q.dtype)
             q = op.mul_by_constant(ctx.tape, q, scales, "scales of queries")
             del scales
         output = scores(ctx, spec, q, k, v)
         del q, k, v
-        if (joined(spec) or _falls_back(ctx, spec)) and not ctx.tape.on_device and ctx.setup.attention != "eager":
+        if (joined(spec) or _falls_back(ctx, spec)) and not ctx.tape.on_device and is_fused(ctx.setup.attention, spec):
             # A CPU's kernel answers in its queries' memory order, head by head here; CUDA's in token order.
             output = op.copied(ctx.tape, output)
         output = op.view(output, (ctx.batch, ctx.sequence, spec.heads * spec.head_dim))
@@ -51,7 +59,8 @@ def _heads(ctx: Context, spec: Attention, x: Tensor) -> tuple[Tensor, Tensor, Te
         shape = (ctx.batch, count, ctx.sequence, spec.head_dim)
         # Gradients come back head by head where rotary positions made new tensors, and are put in token order.
         rotated = index < 2 and spec.rotary_dim > 0
-        parts.append(op.view_with_copied_gradient(tape, y, shape) if rotated and not over_heads else op.view(y, shape))
+        copies = rotated and not over_heads and spec.rotary.form != "complex"
+        parts.append(op.view_with_copied_gradient(tape, y, shape) if copies else op.view(y, shape))
     return parts[0], parts[1], parts[2]
 
 
@@ -104,7 +113,7 @@ def scores(ctx: Context, spec: Attention | LatentAttention, q: Tensor, k: Tensor
     tape = ctx.tape
     mask = ctx.masks.get(spec.window)
     groups = spec.heads // spec.kv_heads
-    fused = ctx.setup.attention != "eager" and not spec.softcap
+    fused = is_fused(ctx.setup.attention, spec)
     if fused and not _falls_back(ctx, spec):
         if mask is None:
             return products.flash_attention(tape, q, k, v)
@@ -120,6 +129,11 @@ def scores(ctx: Context, spec: Attention | LatentAttention, q: Tensor, k: Tensor
     if groups > 1:
         k, v = _repeated(ctx, spec, k), _repeated(ctx, spec, v)
     return _eager(ctx, spec, q, k, v, mask)
+
+
+def is_fused(kind: str, spec: Attention | LatentAttention) -> bool:
+    """Whether a fused kernel runs; sinks are known to flash attention alone."""
+    return kind == "flash" if spec.sinks else kind != "eager" and not spec.softcap
 
 
 def _repeated(ctx: Context, spec: Attention | LatentAttention, x: Tensor) -> Tensor:
@@ -151,8 +165,12 @@ def _eager(
         weights = op.times(tape, weights)
     if mask is not None:
         weights = op.plus_constant(tape, weights)
-    own = "fp32" if spec.softmax_in_fp32 else dtype
-    weights = op.to(tape, products.softmax(tape, weights, own if tape.autocast is None else "fp32"), dtype)
+    if spec.sinks:
+        weights, held = weights_beside_sink(ctx, spec.name, spec.heads, weights)
+        weights = op.to(tape, weights, v.dtype)
+    else:
+        own = "fp32" if spec.softmax_in_fp32 or tape.autocast is not None else dtype
+        weights, held = op.to(tape, products.softmax(tape, weights, own), dtype), None
     weights = op.dropout(tape, weights, spec.dropout)
     output = products.matmul(
         tape,
@@ -163,6 +181,7 @@ def _eager(
         "values",
         copies=(False, shared and (in_token_order or isinstance(spec, LatentAttention))),
     )
+    del held
     return op.copied(tape, output)
 
 

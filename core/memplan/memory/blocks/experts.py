@@ -5,7 +5,8 @@ from __future__ import annotations
 from memplan.architecture.expert_parts import Experts
 from memplan.memory import operations as op
 from memplan.memory.blocks.context import Context
-from memplan.memory.blocks.gating import activation, halves
+from memplan.memory.blocks.dense_experts import dense_experts
+from memplan.memory.blocks.gating import activation, clamped_gate, halves
 from memplan.memory.blocks.grouped import added_up, gather, gather_parameter, grouped_product, merged, weighted
 from memplan.memory.blocks.mlp import mlp
 from memplan.memory.blocks.routing import route
@@ -14,6 +15,8 @@ from memplan.memory.tape import Size, Tensor
 
 def experts(ctx: Context, spec: Experts, x: Tensor) -> Tensor:
     """Route each token to `per_token` experts, run them, add their weighted outputs up, and the shared expert's."""
+    if spec.dense:
+        return dense_experts(ctx, spec, x)
     tape, name = ctx.tape, spec.name
     tokens = ctx.batch * ctx.sequence
     flat = op.view(x, (tokens, spec.hidden))
@@ -76,6 +79,8 @@ def _gated(ctx: Context, spec: Experts, output: Tensor) -> Tensor:
     with tape.inside(f"{spec.name}.experts.act"):
         if not spec.gated:
             return activation(tape, output, spec.activation)
+        if spec.clamped:
+            return clamped_gate(tape, output)
         gate, up = halves(tape, output)
         del output
         gate = activation(tape, gate, spec.activation)

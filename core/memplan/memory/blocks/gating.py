@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from memplan.architecture.parts import Activation
 from memplan.memory import operations as op
-from memplan.memory.tape import Grads, Tape, Tensor
+from memplan.memory.blocks.joining import sliced
+from memplan.memory.tape import Grads, Tape, Tensor, given
 
 
 def activation(tape: Tape, x: Tensor, kind: Activation) -> Tensor:
@@ -63,3 +64,33 @@ def halves(tape: Tape, fused: Tensor) -> tuple[Tensor, Tensor]:
         for slot, one in enumerate(views):
             one.node, one.slot = node, slot
     return views
+
+
+def clamped_gate(tape: Tape, fused: Tensor) -> Tensor:
+    """GPT-OSS's: (up + 1) * gate * sigmoid(1.702 * gate), both clamped; gate and up are every other column."""
+    half = (*fused.shape[:-1], fused.shape[-1] // 2)
+    gate, up = sliced(tape, fused, half), sliced(tape, fused, half)
+    gate = _clamped(tape, gate, sides=1)
+    up = _clamped(tape, up, sides=2)
+    opened = op.pointwise_by_output(tape, op.times(tape, gate), "sigmoid")
+    glu = op.mul(tape, gate, opened, role_a="gate", role_b="sigmoid")
+    del opened
+    return op.mul(tape, op.plus_constant(tape, up), glu, role_a="up + 1", role_b="gate * sigmoid")
+
+
+def _clamped(tape: Tape, x: Tensor, *, sides: int) -> Tensor:
+    """x no further than a limit on one side or two; keeps x."""
+    needs = tape.needs_grad(x)
+    kept = tape.keep(x, "before the limit") if needs else None
+    output = tape.new(x.shape, x.dtype)
+    if not needs:
+        return output
+
+    def run(grads: list[Tensor | None]) -> Grads:
+        held, grad = kept, given(grads)
+        inside = [tape.new(grad.shape, "bool") for _ in range(sides)]
+        result = tape.new(grad.shape, grad.dtype)
+        del held, inside
+        return (result,)
+
+    return tape.record(output, (x,), run)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from memplan.architecture.expert_parts import Experts
 from memplan.memory import operations as op
 from memplan.memory.blocks.context import Context
+from memplan.memory.products import weight_cast
 from memplan.memory.tape import Grads, Parameter, Size, Tape, Tensor, given
 
 
@@ -40,8 +41,12 @@ def _in_dtype(tape: Tape, adapter: Parameter, dtype: str) -> Tensor | None:
     return tape.keep(tape.new(adapter.shape, dtype), "adapter in the weight's dtype")
 
 
-def grouped_product(tape: Tape, x: Tensor, weight: Parameter | Tensor, shape: tuple[Size, ...]) -> Tensor:
-    """A product with one matrix per group of rows; keeps what `linear` keeps. Autocast leaves it alone."""
+def grouped_product(
+    tape: Tape, x: Tensor, weight: Parameter | Tensor, shape: tuple[Size, ...], *, autocasts: bool = False
+) -> Tensor:
+    """A product with one matrix per group of rows; keeps what `linear` keeps. Autocast leaves grouped kernels alone."""
+    if autocasts and tape.autocast is not None:
+        weight = weight_cast(tape, weight, tape.autocast) if isinstance(weight, Parameter) else weight
     x = op.to(tape, x, weight.dtype)
     trains, needs = tape.needs_grad(weight), tape.needs_grad(x)
     kept_x = tape.keep(x, "input") if trains else None

@@ -23,6 +23,7 @@ def layer(ctx: Context, spec: Layer, x: Tensor) -> Tensor:
     x = ctx.norm(None if spec.post_norm else spec.attention_norm, x)
     x = op.dropout(tape, mixer(ctx, spec.attention, x), spec.dropout)
     x = ctx.norm(spec.attention_out_norm, x)
+    attended = x if spec.holds_attention else None
     x = _added(ctx, spec, residual, x)
     x = ctx.norm(spec.attention_norm if spec.post_norm else None, x)
     residual = x
@@ -30,6 +31,7 @@ def layer(ctx: Context, spec: Layer, x: Tensor) -> Tensor:
     x = op.dropout(tape, feed_forward(ctx, spec.mlp, x), spec.dropout)
     x = ctx.norm(spec.mlp_out_norm, x)
     x = _added(ctx, spec, residual, x)
+    del attended
     return ctx.norm(spec.mlp_norm if spec.post_norm else None, x)
 
 

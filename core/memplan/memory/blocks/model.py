@@ -8,6 +8,7 @@ from typing import Generic, TypeVar
 from memplan.architecture.parts import Architecture, Layer, rotary_tables
 from memplan.memory import operations as op
 from memplan.memory import products
+from memplan.memory.blocks.attention import is_fused
 from memplan.memory.blocks.context import Context
 from memplan.memory.tape import LOGITS, Grads, Tape, Tensor, given
 
@@ -101,12 +102,13 @@ def positions_and_masks(ctx: Context, layers: Sequence[Layer], tape: Tape) -> li
 
 def _mask(ctx: Context, layers: Sequence[Layer], window: int | None, tape: Tape, dtype: str) -> Tensor | None:
     """A mask where the kernel can not work it out: eager attention always, sdpa from a full sliding window on."""
-    eager = ctx.setup.attention == "eager" or any(layer.attention.softcap for layer in layers)
+    eager = any(not is_fused(ctx.setup.attention, layer.attention) for layer in layers)
     if eager:
         return tape.new((ctx.batch, 1, ctx.sequence, ctx.sequence), dtype)
     if ctx.setup.attention == "flash" or window is None or ctx.sequence < window:
         return None
-    return tape.new((1, 1, ctx.sequence, ctx.sequence), "bool")
+    chunked = any(layer.attention.chunked and layer.attention.window == window for layer in layers)
+    return tape.new((ctx.batch if chunked else 1, 1, ctx.sequence, ctx.sequence), "bool")
 
 
 class LossState(Generic[P]):

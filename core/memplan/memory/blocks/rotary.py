@@ -7,6 +7,7 @@ from memplan.memory import operations as op
 from memplan.memory.blocks.context import Context
 from memplan.memory.blocks.joining import joined as side_by_side
 from memplan.memory.blocks.joining import sliced
+from memplan.memory.blocks.turning import turned_as_complex, turned_in_halves
 from memplan.memory.tape import Tape, Tensor
 
 
@@ -16,6 +17,10 @@ def rotary(ctx: Context, spec: Attention, q: Tensor, k: Tensor) -> tuple[Tensor,
     assert cos is not None, "the walk makes positions first"
     assert sin is not None, "the walk makes positions first"
     how = spec.rotary
+    if how.form == "half_cosines":
+        return turned_in_halves(ctx.tape, (q, k), cos, sin, sliced_first=False)
+    if how.form == "complex":
+        return turned_as_complex(ctx.tape, q, k, cos, together=True)
     if how.spread != "no":
         shape = (1, ctx.sequence, spec.rotary_dim)
         cos, sin = ctx.tape.new(shape, cos.dtype), ctx.tape.new(shape, sin.dtype)
@@ -31,8 +36,9 @@ def rotary(ctx: Context, spec: Attention, q: Tensor, k: Tensor) -> tuple[Tensor,
 
 
 def joined(spec: Attention) -> bool:
-    """Whether rotary positions turn a part of each head, which is then joined with the rest."""
-    return spec.rotary_dim > 0 and (spec.rotary_dim < spec.head_dim or spec.rotary.joins)
+    """Whether rotary positions turn parts of each head, which are then joined: new tensors, head by head."""
+    joins = spec.rotary.joins or spec.rotary.form == "half_cosines"
+    return spec.rotary_dim > 0 and (spec.rotary_dim < spec.head_dim or joins)
 
 
 def _turned(tape: Tape, x: Tensor, cos: Tensor, sin: Tensor, *, cast: bool = False) -> Tensor:

@@ -7,6 +7,7 @@ from memplan.memory import operations as op
 from memplan.memory import products
 from memplan.memory.blocks.context import Context
 from memplan.memory.blocks.grouped import grouped_product, merged
+from memplan.memory.blocks.joining import joined
 from memplan.memory.tape import Grads, Parameter, Size, Tape, Tensor, given
 
 
@@ -30,6 +31,8 @@ def _routed(ctx: Context, spec: Experts, flat: Tensor, tokens: Size) -> tuple[Te
         case "top_softmax":
             values = top(tape, logits, picked)
             values = products.softmax(tape, values, values.dtype if router.bias else "fp32")
+        case "sparse_mixer":
+            values = _of_two_draws(tape, logits)
         case _:
             raise AssertionError(f"{router.scores} has a block of its own")
     if router.normalised:
@@ -91,6 +94,32 @@ def _of_sigmoid(tape: Tape, router: Router, logits: Tensor, picked: tuple[Size, 
     values = _gathered(tape, scores, picked)
     del corrected, mask
     return values
+
+
+def _of_two_draws(tape: Tape, logits: Tensor) -> Tensor:
+    """Phi-3.5-MoE's sparsemixer: an expert drawn, then a second one, each with a softmax and a gradient of its own."""
+    draws = [_draw(tape, logits), _draw(tape, logits)]
+    return joined(tape, draws)
+
+
+def _draw(tape: Tape, logits: Tensor) -> Tensor:
+    """A drawn expert's share; keeps it, its place and the softmax."""
+    shape, column = logits.shape, (*logits.shape[:-1], 1)
+    gates = tape.new(shape, "fp32" if tape.autocast is not None else logits.dtype)
+    share, place = tape.new(column, gates.dtype), tape.new(column, "int64")
+    output = tape.new(column, gates.dtype)
+    if not tape.needs_grad(logits):
+        return output
+    kept = tuple(tape.keep(one, "drawn experts") for one in (share, place, gates, tape.new(shape, "bool")))
+
+    def run(grads: list[Tensor | None]) -> Grads:
+        held, dtype = kept, given(grads).dtype
+        narrow = [tape.new(column, dtype) for _ in range(2)]
+        result = tape.new(shape, dtype)
+        del narrow, held
+        return (result,)
+
+    return tape.record(output, (logits,), run)
 
 
 def top(tape: Tape, x: Tensor, shape: tuple[Size, ...]) -> Tensor:

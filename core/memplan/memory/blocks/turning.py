@@ -42,9 +42,14 @@ def _in_halves(tape: Tape, first: Tensor, second: Tensor, cos: Tensor, sin: Tens
     return joined(tape, (left, right))
 
 
-def turned_as_complex(tape: Tape, q: Tensor, k: Tensor, angles: Tensor) -> tuple[Tensor, Tensor]:
-    """Pairs as complex numbers, times the angles, in fp32 (DeepSeek-V2, Llama 4)."""
+def turned_as_complex(
+    tape: Tape, q: Tensor, k: Tensor, angles: Tensor, *, together: bool = False
+) -> tuple[Tensor, Tensor]:
+    """Pairs as complex numbers, times the angles, in fp32: one after the other (DeepSeek-V2), or together (Llama 4)."""
     wide_q, wide_k = op.to(tape, q, "fp32"), op.to(tape, k, "fp32")
+    if together:
+        both = _times_angles(tape, wide_q, angles), _times_angles(tape, wide_k, angles)
+        return op.to(tape, both[0], q.dtype), op.to(tape, both[1], k.dtype)
     turned_q = op.to(tape, _times_angles(tape, wide_q, angles), q.dtype)
     turned_k = op.to(tape, _times_angles(tape, wide_k, angles), k.dtype)
     return turned_q, turned_k
