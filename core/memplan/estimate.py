@@ -40,7 +40,7 @@ def estimate(scenario: Scenario) -> Estimate:
     >>> from memplan.plan.scenario import Scenario
     >>> found = estimate(Scenario.model_validate({"model": {"parameters": 7_000_000_000}}))
     >>> found.recipe.bytes_per_parameter, found.verdict
-    (8.0, 'does_not_fit')
+    (8.0, 'fits')
     """
     chosen, training, hardware = chosen_model(scenario.model), scenario.training, scenario.hardware
     device = device_of(hardware.device)

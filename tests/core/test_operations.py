@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from memplan.memory import operations as op
 from memplan.memory import products
-from memplan.memory.tape import GRADIENTS, Parameter, Tape, Tensor
+from memplan.memory.storage import GRADIENTS
+from memplan.memory.tape import Parameter, Tape, Tensor
 
 TOKENS, WIDTH = 256, 128
 BF16, FP32, INT64 = 2, 4, 8

@@ -11,19 +11,8 @@ from hypothesis import strategies as st
 
 from memplan.memory import operations as op
 from memplan.memory import products
-from memplan.memory.tape import (
-    ACTIVATIONS,
-    BLOCK_BYTES,
-    GRADIENTS,
-    LOGITS,
-    TEMPORARY,
-    Meter,
-    Parameter,
-    Storage,
-    Tape,
-    Tensor,
-    rounded,
-)
+from memplan.memory.storage import ACTIVATIONS, BLOCK_BYTES, GRADIENTS, LOGITS, TEMPORARY, Meter, Storage, rounded
+from memplan.memory.tape import Parameter, Tape, Tensor
 
 TOKENS, WIDTH = 128, 64
 BF16, FP32 = 2, 4

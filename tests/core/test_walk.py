@@ -11,7 +11,8 @@ from memplan.catalog import model
 from memplan.estimate import estimate
 from memplan.memory.setup import Setup
 from memplan.memory.stack import TRACED
-from memplan.memory.walk import LayerWalk, walk_ends, walk_layer
+from memplan.memory.walk_ends import walk_ends
+from memplan.memory.walk_layer import LayerWalk, walk_layer
 from memplan.plan.scenario import Scenario
 from memplan.plan.training import Training
 from tests.core.small_models import GEMMA2, LLAMA, QWEN3_MOE, Config

@@ -24,7 +24,7 @@ from memplan.memory.states import (
     sharded_tensor,
     weight_bytes,
 )
-from memplan.memory.tape import rounded
+from memplan.memory.storage import rounded
 from memplan.number_formats import BYTES_PER_VALUE
 from memplan.plan.training import Training
 

@@ -18,7 +18,7 @@ from math import prod
 from memplan.architecture.parts import Architecture, Layer
 from memplan.memory.setup import Setup
 from memplan.memory.states import HeldTensor, layer_tensors, outer_tensors, sharded_tensor
-from memplan.memory.tape import rounded
+from memplan.memory.storage import rounded
 from memplan.number_formats import BYTES_PER_VALUE
 from memplan.plan.hardware import Sharding
 

@@ -9,7 +9,7 @@ from memplan.memory.account import States
 from memplan.memory.gathering import Gathering
 from memplan.memory.setup import Setup
 from memplan.memory.step import Moment, Passes, passes
-from memplan.memory.tape import rounded
+from memplan.memory.storage import rounded
 from memplan.plan.training import Training
 from memplan.result import TERMS, Instant, InstantName, TermName, TraceBytes
 

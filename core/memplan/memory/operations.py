@@ -7,7 +7,8 @@ the step is over. `shape` is (batch, sequence, width) or (batch, heads, sequence
 
 from __future__ import annotations
 
-from memplan.memory.tape import Grads, Parameter, Size, Tape, Tensor, given
+from memplan.memory.storage import Size
+from memplan.memory.tape import Grads, Parameter, Tape, Tensor, given
 
 
 def promoted(*dtypes: str) -> str:

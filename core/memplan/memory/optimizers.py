@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from memplan.memory.states import NESTED_BLOCK, HeldTensor, has_master
-from memplan.memory.tape import rounded
+from memplan.memory.storage import rounded
 from memplan.number_formats import BYTES_PER_VALUE
 from memplan.plan.training import Training
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from memplan.memory.operations import copied, to
-from memplan.memory.tape import Grads, Parameter, Size, Tape, Tensor, given
+from memplan.memory.storage import Size
+from memplan.memory.tape import Grads, Parameter, Tape, Tensor, given
 
 
 def weight_cast(tape: Tape, weight: Parameter, dtype: str) -> Tensor | Parameter:

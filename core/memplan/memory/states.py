@@ -14,7 +14,7 @@ from math import prod
 from memplan.architecture.expert_parts import Experts
 from memplan.architecture.parts import Architecture, Layer, Linear, Weight
 from memplan.memory.setup import Setup
-from memplan.memory.tape import rounded
+from memplan.memory.storage import rounded
 from memplan.number_formats import BYTES_PER_VALUE
 from memplan.plan.training import Training
 

@@ -7,9 +7,11 @@ from dataclasses import dataclass, replace
 
 from memplan.architecture.parts import Architecture, Layer
 from memplan.memory.gathering import NOTHING, Gathering
+from memplan.memory.peak import Peak
 from memplan.memory.setup import Setup
-from memplan.memory.tape import ACTIVATIONS, GRADIENTS, LOGITS, TEMPORARY
-from memplan.memory.walk import EndsWalk, LayerWalk, Peak, walk_ends, walk_layer
+from memplan.memory.storage import ACTIVATIONS, GRADIENTS, LOGITS, TEMPORARY
+from memplan.memory.walk_ends import EndsWalk, walk_ends
+from memplan.memory.walk_layer import LayerWalk, walk_layer
 
 
 @dataclass(frozen=True, slots=True)

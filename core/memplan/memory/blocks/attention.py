@@ -10,7 +10,8 @@ from memplan.memory.blocks.context import Context
 from memplan.memory.blocks.rotary import joined, rotary
 from memplan.memory.blocks.sinks import weights_beside_sink
 from memplan.memory.norms import unit_length
-from memplan.memory.tape import Grads, Size, Tape, Tensor, given
+from memplan.memory.storage import Size
+from memplan.memory.tape import Grads, Tape, Tensor, given
 
 
 def attention(ctx: Context, spec: Attention, x: Tensor) -> Tensor:

@@ -7,7 +7,8 @@ from memplan.memory import norms, products
 from memplan.memory import operations as op
 from memplan.memory.blocks.joining import joined, split
 from memplan.memory.setup import Setup
-from memplan.memory.tape import Grads, Parameter, Size, Tape, Tensor, given
+from memplan.memory.storage import Size
+from memplan.memory.tape import Grads, Parameter, Tape, Tensor, given
 
 
 class Context:
@@ -23,6 +24,13 @@ class Context:
         self.held_by_checkpoints: list[Tensor] = []
         self.masks: dict[int | None, Tensor | None] = {}
         """The attention mask for each window width; None where the kernel needs none."""
+
+    def release_shared(self) -> None:
+        """Let go of what all layers read."""
+        self.cos = self.sin = None
+        self.other_positions.clear()
+        self.masks.clear()
+        self.held_by_checkpoints.clear()
 
     def parameter(
         self, name: str, shape: tuple[int, ...], *, dtype: str | None = None, trains: bool | None = None

@@ -10,7 +10,8 @@ from memplan.memory.blocks.grouped import added_up, grouped_product, weighted
 from memplan.memory.blocks.mlp import mlp
 from memplan.memory.blocks.routing import top
 from memplan.memory.products import linear
-from memplan.memory.tape import Size, Tensor, given
+from memplan.memory.storage import Size
+from memplan.memory.tape import Tensor, given
 
 
 def dense_experts(ctx: Context, spec: Experts, x: Tensor) -> Tensor:

@@ -10,7 +10,8 @@ from memplan.memory.blocks.gating import activation, clamped_gate, halves
 from memplan.memory.blocks.grouped import added_up, gather, gather_parameter, grouped_product, merged, weighted
 from memplan.memory.blocks.mlp import mlp
 from memplan.memory.blocks.routing import route
-from memplan.memory.tape import Size, Tensor
+from memplan.memory.storage import Size
+from memplan.memory.tape import Tensor
 
 
 def experts(ctx: Context, spec: Experts, x: Tensor) -> Tensor:

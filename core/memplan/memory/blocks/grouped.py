@@ -6,7 +6,8 @@ from memplan.architecture.expert_parts import Experts
 from memplan.memory import operations as op
 from memplan.memory.blocks.context import Context
 from memplan.memory.products import weight_cast
-from memplan.memory.tape import Grads, Parameter, Size, Tape, Tensor, given
+from memplan.memory.storage import Size
+from memplan.memory.tape import Grads, Parameter, Tape, Tensor, given
 
 
 def merged(

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from memplan.memory import operations as op
-from memplan.memory.tape import Grads, Size, Tape, Tensor, given
+from memplan.memory.storage import Size
+from memplan.memory.tape import Grads, Tape, Tensor, given
 
 Shape = tuple[Size, ...]
 

@@ -10,7 +10,8 @@ from memplan.memory import operations as op
 from memplan.memory import products
 from memplan.memory.blocks.attention import is_fused
 from memplan.memory.blocks.context import Context
-from memplan.memory.tape import LOGITS, Grads, Tape, Tensor, given
+from memplan.memory.storage import LOGITS
+from memplan.memory.tape import Grads, Tape, Tensor, given
 
 P = TypeVar("P")
 

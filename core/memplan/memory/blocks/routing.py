@@ -8,7 +8,8 @@ from memplan.memory import products
 from memplan.memory.blocks.context import Context
 from memplan.memory.blocks.grouped import grouped_product, merged
 from memplan.memory.blocks.joining import joined
-from memplan.memory.tape import Grads, Parameter, Size, Tape, Tensor, given
+from memplan.memory.storage import Size
+from memplan.memory.tape import Grads, Parameter, Tape, Tensor, given
 
 
 def route(ctx: Context, spec: Experts, flat: Tensor, tokens: Size) -> tuple[Tensor, Tensor]:

@@ -1,0 +1,41 @@
+"""What a walk remembers of its fullest moment, and the tape that walks share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from memplan.memory.setup import Setup
+from memplan.memory.storage import TEMPORARY, Meter, Size, Storage
+from memplan.memory.tape import Tape, Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class Peak:
+    """The fullest moment of a walk: bytes, and how they divide (activations, logits, temporary, gradients)."""
+
+    total: Size
+    tally: tuple[Size, ...]
+
+
+def peak_of(meter: Meter) -> Peak:
+    """The fullest moment since the meter was restarted."""
+    return Peak(meter.peak, meter.peak_tally)
+
+
+def now_of(meter: Meter) -> Peak:
+    """What is alive now."""
+    return Peak(meter.now, tuple(meter.tally))
+
+
+def tape_for(setup: Setup, accumulating: bool) -> Tape:
+    """A fresh tape under a set-up."""
+    tape = Tape(autocast=setup.autocast, on_device=setup.stack.on_device)
+    tape.accumulating, tape.trains = accumulating, setup.trains
+    return tape
+
+
+def way_back_from(meter: Meter, output: Tensor) -> Tensor | None:
+    """The way to an output's gradient, without its storage; None when it needs none."""
+    if output.node is None:
+        return None
+    return Tensor(Storage(meter, 0, TEMPORARY), output.shape, output.dtype, output.node, output.slot)

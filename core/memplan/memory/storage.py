@@ -1,0 +1,70 @@
+"""Memory behind tensors: what is alive now and at the peak, whole and by kind."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+Size: TypeAlias = Any
+"""A whole number, or a numpy array of them."""
+
+BLOCK_BYTES = 512
+"""PyTorch's caching allocator hands out multiples of this (c10/core/AllocatorConfig.h, kMinBlockSize)."""
+
+ACTIVATIONS, LOGITS, TEMPORARY, GRADIENTS = range(4)
+"""What a storage counts as; the index into a tally."""
+
+
+def rounded(num_bytes: Size) -> Size:
+    """Round bytes up to the allocator's block.
+
+    >>> rounded(1), rounded(512), rounded(513)
+    (512, 512, 1024)
+    """
+    return -(-num_bytes // BLOCK_BYTES) * BLOCK_BYTES
+
+
+class Meter:
+    """Bytes alive now and at the peak, whole and by kind."""
+
+    __slots__ = ("now", "peak", "peak_tally", "tally")
+
+    def __init__(self) -> None:
+        self.now: Size = 0
+        self.peak: Size = 0
+        self.tally: list[Size] = [0, 0, 0, 0]
+        self.peak_tally: tuple[Size, ...] = (0, 0, 0, 0)
+
+    def grow(self, num_bytes: Size, kind: int) -> None:
+        self.now = now = self.now + num_bytes
+        self.tally[kind] = self.tally[kind] + num_bytes
+        peak = self.peak
+        if isinstance(now, int):
+            if now > peak:
+                self.peak, self.peak_tally = now, tuple(self.tally)
+        else:
+            self.peak = (now + peak + abs(now - peak)) // 2  # an element-wise maximum without importing numpy
+
+    def restart(self) -> None:
+        """Forget the peak: what is alive now is the new one."""
+        self.peak, self.peak_tally = self.now, tuple(self.tally)
+
+
+class Storage:
+    """Memory behind one or more tensors; alive as long as something refers to it."""
+
+    __slots__ = ("kept", "kind", "meter", "num_bytes")
+
+    def __init__(self, meter: Meter, num_bytes: Size, kind: int) -> None:
+        self.meter, self.num_bytes, self.kind, self.kept = meter, num_bytes, kind, False
+        meter.grow(num_bytes, kind)
+
+    def __del__(self) -> None:
+        self.meter.now = self.meter.now - self.num_bytes
+        self.meter.tally[self.kind] = self.meter.tally[self.kind] - self.num_bytes
+
+    def become(self, kind: int) -> None:
+        """Count as another kind from now on."""
+        tally = self.meter.tally
+        tally[self.kind] = tally[self.kind] - self.num_bytes
+        tally[kind] = tally[kind] + self.num_bytes
+        self.kind = kind

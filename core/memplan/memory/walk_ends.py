@@ -1,0 +1,103 @@
+"""The walk of what stands outside the layers: embeddings before; final norm, head and loss after."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+from memplan.architecture.parts import Architecture
+from memplan.memory.blocks.context import Context
+from memplan.memory.blocks.model import embed, finish, positions_and_masks
+from memplan.memory.peak import Peak, now_of, peak_of, tape_for, way_back_from
+from memplan.memory.setup import Setup
+from memplan.memory.storage import GRADIENTS, Meter, Size
+from memplan.memory.tape import Kept
+
+
+@dataclass(frozen=True, slots=True)
+class EndsWalk:
+    """Everything outside the layers: embeddings before; final norm, head and loss after."""
+
+    start: Peak
+    """Making embeddings, positions and masks; with the ids."""
+    held_in_forward: Size
+    """Ids, positions, masks and locals of the model's function, without the first layer's input."""
+    input_stays: bool
+    """The model's function holds the first layer's input until it returns."""
+    model_end: Peak
+    """Final norm, on top of what the layers kept."""
+    loss: Peak
+    """Head and loss, on top of what the layers kept."""
+    forward_end: Peak
+    """Alive when forward is over, on top of what the layers kept."""
+    loss_backward: Peak
+    """Backward through loss, head and final norm, on top of what the layers kept."""
+    held_in_backward: Peak
+    """Alive from then until the layers are through, gradients included."""
+    embedding_backward: Peak
+    """The last step, with the gradients of the ends but not of the layers."""
+    gradients: Size
+    """Parameter gradients of the ends that stay."""
+    backward_end: Size
+    """Ids and whatever else stays, without gradients."""
+    ledger: tuple[Kept, ...]
+
+
+@lru_cache(maxsize=512)
+def walk_ends(
+    architecture: Architecture,
+    setup: Setup,
+    batch: int,
+    sequence: int,
+    last_dtype: str,
+    last_needs_grad: bool,
+    accumulating: bool,
+    with_loss: bool,
+) -> EndsWalk:
+    """Walk what stands before and after the layers, forward and backward."""
+    ctx = Context(tape_for(setup, accumulating), setup, batch, sequence)
+    tape, meter = ctx.tape, ctx.tape.meter
+    ids = tape.new((batch, sequence), "int64")
+    x, embed_locals, input_stays = embed(ctx, architecture, ids)
+    model_locals = positions_and_masks(ctx, list(architecture.kinds), tape)
+    start, way_back = _noted(meter), way_back_from(meter, x)
+    del x
+    held_in_forward = meter.now
+    last = [tape.leaf((batch, sequence, architecture.hidden_size), last_dtype, needs_grad=last_needs_grad)]
+    state = finish(ctx, architecture, last, ids, embed_locals, model_locals, with_loss, lambda: _noted(meter))
+    loss_peak = peak_of(meter)
+    tape.release_casts()
+    forward_end = now_of(meter)
+    if setup.stack.releases_outputs:
+        state.logits = None
+    meter.restart()
+    if state.loss is not None and state.loss.needs_grad:
+        tape.backward(state.loss)
+    state.loss = None
+    loss_backward, held_in_backward = _noted(meter), now_of(meter)
+    if way_back is not None and with_loss:
+        tape.backward(way_back)
+    way_back = None
+    embedding_backward, state.logits = peak_of(meter), None
+    ctx.release_shared()
+    return EndsWalk(
+        start=start,
+        held_in_forward=held_in_forward,
+        input_stays=input_stays,
+        model_end=state.model_end,
+        loss=loss_peak,
+        forward_end=forward_end,
+        loss_backward=loss_backward,
+        held_in_backward=held_in_backward,
+        embedding_backward=embedding_backward,
+        gradients=meter.tally[GRADIENTS],
+        backward_end=meter.now - meter.tally[GRADIENTS],
+        ledger=tuple(tape.kept),
+    )
+
+
+def _noted(meter: Meter) -> Peak:
+    """The peak until now; the next one starts from what is alive."""
+    peak = peak_of(meter)
+    meter.restart()
+    return peak

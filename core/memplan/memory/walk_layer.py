@@ -1,0 +1,152 @@
+"""The walk of one layer, forward and backward. Equal layers keep equal tensors, so each kind is walked once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+from memplan.architecture.parts import Layer
+from memplan.memory.blocks.context import Context
+from memplan.memory.blocks.layers import layer as layer_block
+from memplan.memory.blocks.model import positions_and_masks
+from memplan.memory.peak import Peak, peak_of, tape_for, way_back_from
+from memplan.memory.setup import Setup
+from memplan.memory.storage import GRADIENTS, TEMPORARY, Size, Storage
+from memplan.memory.tape import Kept, Tape, Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class LayerWalk:
+    """One layer's forward and backward pass, by itself."""
+
+    forward: Peak
+    """With the layer's input, which is alive when it starts."""
+    kept: Size
+    """Held from forward to backward, the input included if it is."""
+    keeps_input: bool
+    cached: Size
+    """Held until the forward pass is over: autocast's copies of weights that nothing else holds."""
+    input_bytes: Size
+    output_bytes: Size
+    output_dtype: str
+    output_needs_grad: bool
+    backward: Peak
+    """With everything the layer kept and the gradient of its output."""
+    gradients: Size
+    """Parameter gradients that stay."""
+    ledger: tuple[Kept, ...]
+    """What is held from forward to backward."""
+    recomputed: tuple[Kept, ...]
+    """What a checkpointed layer holds while its backward runs."""
+
+
+@lru_cache(maxsize=1024)
+def walk_layer(
+    spec: Layer,
+    setup: Setup,
+    batch: int,
+    sequence: int,
+    input_dtype: str,
+    input_needs_grad: bool,
+    accumulating: bool,
+) -> LayerWalk:
+    """Walk one layer forward and backward."""
+    ctx = Context(tape_for(setup, accumulating), setup, batch, sequence)
+    tape, meter = ctx.tape, ctx.tape.meter
+    positions_and_masks(ctx, [spec], Tape())  # the model's; they count once, with the ends
+    hidden = spec.attention.output.outputs
+    done = _forward(ctx, spec, [tape.leaf((batch, sequence, hidden), input_dtype, needs_grad=input_needs_grad)])
+    kept, num_kept = meter.now, len(tape.kept)
+    meter.restart()
+    if done.way_back is not None:
+        _backward(ctx, spec, done, kept)
+    return LayerWalk(
+        forward=done.peak,
+        kept=kept,
+        keeps_input=done.keeps_input,
+        cached=done.cached,
+        input_bytes=done.input_bytes,
+        output_bytes=done.output_bytes,
+        output_dtype=done.output_dtype,
+        output_needs_grad=done.needs_grad,
+        backward=peak_of(meter),
+        gradients=meter.tally[GRADIENTS],
+        ledger=tuple(tape.kept[:num_kept]),
+        recomputed=tuple(tape.kept[num_kept:]),
+    )
+
+
+@dataclass(slots=True)
+class _Forward:
+    """What a layer's forward pass leaves."""
+
+    peak: Peak
+    input_bytes: Size
+    keeps_input: bool
+    output_bytes: Size
+    output_dtype: str
+    needs_grad: bool
+    cached: Size
+    way_back: Tensor | None
+    checkpoint: Tensor | None
+    num_packs: int
+
+
+def _forward(ctx: Context, spec: Layer, given: list[Tensor]) -> _Forward:
+    """Run the layer on the one input given. Its caller's reference goes when the layer is over, as the model's does."""
+    tape, meter = ctx.tape, ctx.tape.meter
+    x = given.pop()
+    input_bytes, num_packs = x.storage.num_bytes, 0
+    checkpoint = None
+    if ctx.setup.checkpointing:
+        with tape.checkpointed() as told:
+            y = layer_block(ctx, spec, x)
+        num_packs = told[0]
+        if y.needs_grad:
+            checkpoint = x
+            with tape.inside("layer"):
+                tape.keep(x, "checkpointed input")
+    else:
+        y = layer_block(ctx, spec, x)
+    keeps_input = x.storage.kept
+    del x
+    peak, needs_grad = peak_of(meter), y.needs_grad
+    way_back, output_bytes, output_dtype = way_back_from(meter, y), y.storage.num_bytes, y.dtype
+    del y
+    with_cache = meter.now
+    tape.release_casts()
+    return _Forward(
+        peak=peak,
+        input_bytes=input_bytes,
+        keeps_input=keeps_input,
+        output_bytes=output_bytes,
+        output_dtype=output_dtype,
+        needs_grad=needs_grad,
+        cached=with_cache - meter.now,
+        way_back=way_back,
+        checkpoint=checkpoint,
+        num_packs=num_packs,
+    )
+
+
+def _backward(ctx: Context, spec: Layer, done: _Forward, kept: Size) -> None:
+    """Walk back through the layer, running it again first when it was checkpointed."""
+    tape, meter = ctx.tape, ctx.tape.meter
+    root, done.way_back = done.way_back, None
+    assert root is not None, "an output that needs a gradient has a way back"
+    again: Tensor | None = None
+    if done.checkpoint is not None:
+        # The layer is run again when the first step asks for a value; gradients made up to there are alive.
+        reentrant = ctx.setup.stack.reentrant
+        alive = kept + done.output_bytes if reentrant else tape.backward(root, until_held=True)
+        arrived = Storage(meter, alive - kept, TEMPORARY)
+        with tape.recomputing(-1 if reentrant else done.num_packs):
+            output = layer_block(ctx, spec, done.checkpoint)
+        tape.release_casts()
+        root = way_back_from(meter, output)
+        assert root is not None, "what needed a gradient needs it again"
+        again = output if reentrant else None
+        del arrived, output
+    tape.backward(root)
+    del again
+    done.checkpoint = None  # the checkpoint's own reference to its input outlives the layer's backward steps
