@@ -111,7 +111,7 @@ def _on_one_device(
     if not chosen.exact or setup.packed:
         return sharded(whole, hardware), gathering
     states = exact_states(chosen.architecture, setup, training, _frozen_layers(scenario, chosen), devices)
-    if not setup.adapted:
+    if training.method == "full":
         states = replace(states, gradients=gathering.gradient_bytes(chosen.architecture))
     return states, gathering
 

@@ -8,6 +8,8 @@ from typing import Any
 from memplan.errors import ConfigError
 
 MAX_SIZE = 10**9
+MAX_LAYERS = 100_000
+_LAYER_KEYS = ("num_hidden_layers", "n_layer", "n_layers", "num_layers")
 
 
 class ConfigReader:
@@ -33,8 +35,10 @@ class ConfigReader:
         for key in keys:
             value = self.config.get(key)
             if value is not None:
-                if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= MAX_SIZE:
-                    raise ConfigError(f"{value!r} is not a whole number of at least 1", place=f"config.{key}")
+                most = MAX_LAYERS if key in _LAYER_KEYS else MAX_SIZE
+                if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
+                    words = f"{value!r} is not a whole number from 1 to {most}"
+                    raise ConfigError(words, place=f"config.{key}", remedy="Use the model's own config.json.")
                 return value
         if default is None:
             raise ConfigError(

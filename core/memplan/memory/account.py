@@ -125,6 +125,8 @@ def states_of_size(parameters: int, assumed: int, setup: Setup, training: Traini
     if setup.packed:
         weights = parameters // 2 + packed_scale_bytes(parameters, double_quant=training.quantization.double_quant)
     states = sum(state_tensors(one, training)[1 if rule.counts_steps else 0 :]) if trainable else 0
+    if rule.format in ("factored", "low_rank") or rule.two_d_only:  # these follow the shapes, not the count
+        states = round(exact.optimizer_unrounded * trainable / exact.trainable) if exact.trainable else 0
     if rule.paged:
         states = 0
     foreach = training.optimizer_impl == "foreach" and exact.step_temporary > 0

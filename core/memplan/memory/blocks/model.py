@@ -147,6 +147,7 @@ def finish(
     model_locals.clear()
     embed_locals.clear()
     ctx.masks.clear()
+    tape.meter.restart()
     if any(layer.attention.rotary.spread != "no" for layer in architecture.kinds):
         ctx.cos = ctx.sin = None  # layers keep what they spread out, not these
     with tape.inside(architecture.head.name, LOGITS):
