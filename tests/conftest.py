@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 REPOSITORY = Path(__file__).parent.parent
 
@@ -24,8 +24,9 @@ for _variable in ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CAC
     os.environ[_variable] = str(Path(_HOME.name) / _variable.lower())
 
 # A busy machine is slow, not wrong: speeds are shown by `make bench`, never asserted.
-settings.register_profile("memplan", deadline=None)
-settings.register_profile("memplan-ci", deadline=None, derandomize=True, print_blob=True)
+_SLOW = [HealthCheck.too_slow]
+settings.register_profile("memplan", deadline=None, suppress_health_check=_SLOW)
+settings.register_profile("memplan-ci", deadline=None, derandomize=True, print_blob=True, suppress_health_check=_SLOW)
 settings.load_profile("memplan-ci" if os.environ.get("CI") else "memplan")
 
 
