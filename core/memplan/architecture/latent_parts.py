@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Literal
 
 from memplan.architecture.parts import Linear, Norm, Rotary, Weight
 
@@ -33,6 +34,8 @@ class LatentAttention:
     window: int | None = None
     softcap: bool = False
     softmax_in_fp32: bool = True
+    scores: Literal["kernel"] = "kernel"
+    alibi: Literal[False] = False
     sinks: bool = False
     chunked: bool = False
 

@@ -56,6 +56,8 @@ class Linear:
     adaptable: bool = True
     """Whether adapters reach it. PEFT takes the names gate_proj, up_proj and down_proj for those of the experts in most
     mixtures of experts, and leaves the linear modules of these names alone."""
+    transposed: bool = False
+    """The product reads the weight's transpose, a tensor that autocast does not remember (Falcon)."""
 
     def weights(self) -> Iterator[Weight]:
         """The matrix, then the bias."""
@@ -74,7 +76,7 @@ class Norm:
     bias: bool = False
     affine: bool = True
     heads: int = 0
-    """Each of so many heads has a gain of its own: one tensor (Cohere), or as many modules ("layer" norms: StableLM)."""
+    """So many heads have a gain each: in one tensor (Cohere), or in a module each ("layer" norms: StableLM)."""
 
     @property
     def modules(self) -> int:
@@ -105,6 +107,12 @@ class Rotary:
     """The turned part and the rest of each head are joined, even when the rest is empty (GPT-NeoX)."""
     table: int = 0
     """Which of the model's tables of positions: sliding and full layers may have one each (Gemma 3)."""
+    inline: bool = False
+    """Turned inside the attention's own function, which holds the parts until it returns (Phi)."""
+    by_token: bool = False
+    """Heads are turned before they are moved forward (GPT-J)."""
+    stored: bool = False
+    """Cosines and sines are rows of a stored table (GPT-J)."""
     pairs: bool = False
     """Neighbours are turned, not halves of the head (Cohere, GLM)."""
     spread: Literal["no", "once", "each"] = "no"
@@ -128,8 +136,15 @@ class Attention:
     inputs: tuple[Linear, ...]
     """q, k and v; or one fused matrix."""
     output: Linear
-    fused: Literal["no", "by_part", "by_head"] = "no"
-    """How a fused matrix's output is cut: q | k | v over the whole width, or within each head."""
+    fused: Literal["no", "by_part", "by_head", "by_index", "one_pair", "grouped"] = "no"
+    """How a fused matrix's output is cut: q | k | v over the whole width; within each head, in one go or by three
+    indices (Bloom); the last two of all heads are the key and the value (Falcon); or so in groups (Falcon 40B)."""
+    groups: int = 1
+    """Query heads for each key and value of a product cut in groups: keys and values are repeated at once."""
+    scores: Literal["kernel", "gpt_neo", "mpt", "bloom", "falcon"] = "kernel"
+    """Whose way of writing out scores it is where the family has one of its own."""
+    alibi: bool = False
+    """Biases by distance are part of the mask, for each head (Falcon RW)."""
     rotary_dim: int = 0
     """How many values of each head positions turn; 0 for none."""
     rotary: Rotary = Rotary()
@@ -139,6 +154,8 @@ class Attention:
     dropout: float = 0.0
     softcap: bool = False
     window: int | None = None
+    scores_in_fp32: bool = False
+    """Eager attention casts queries and keys for the scores (GPT-J)."""
     softmax_in_fp32: bool = True
     """Eager attention casts its scores for the softmax (GPT-2 does not)."""
     clips: bool = False
@@ -276,6 +293,8 @@ class Architecture:
     embedding_scale: Literal["no", "buffer", "number"] = "no"
     """Embeddings are scaled, by a tensor (Gemma) or by a plain number (Granite)."""
     embedding_dropout: float = 0.0
+    embedding_norm: Norm | None = None
+    """A norm of the embeddings (Bloom)."""
     projections: tuple[Linear, ...] = ()
     """In and out of a narrower embedding (OPT-350m)."""
     logits_softcap: bool = False
@@ -306,7 +325,7 @@ class Architecture:
 
     def outer_weights(self) -> Iterator[Weight]:
         """Parameter tensors outside the layers; tied weights once."""
-        for part in (self.tokens, self.positions, *self.projections, self.final_norm):
+        for part in (self.tokens, self.embedding_norm, self.positions, *self.projections, self.final_norm):
             if part is not None:
                 yield from part.weights()
         if not self.tied:

@@ -193,9 +193,9 @@ def times(tape: Tape, x: Tensor) -> Tensor:
     return tape.record(output, (x,), run)
 
 
-def plus_constant(tape: Tape, x: Tensor) -> Tensor:
-    """x plus a number or a mask: nothing is kept, the gradient passes."""
-    output = tape.new(x.shape, x.dtype)
+def plus_constant(tape: Tape, x: Tensor, dtype: str | None = None) -> Tensor:
+    """x plus a number, or a mask of a dtype: nothing is kept, the gradient passes."""
+    output = tape.new(x.shape, promoted(x.dtype, dtype or x.dtype))
     if not tape.needs_grad(x):
         return output
     return tape.record(output, (x,), lambda grads: (grads[0],))

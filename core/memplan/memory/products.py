@@ -7,7 +7,7 @@ from memplan.memory.storage import Size
 from memplan.memory.tape import Grads, Parameter, Tape, Tensor, given
 
 
-def weight_cast(tape: Tape, weight: Parameter, dtype: str) -> Tensor | Parameter:
+def weight_cast(tape: Tape, weight: Parameter, dtype: str, *, caches: bool = True) -> Tensor | Parameter:
     """Autocast's 16-bit copy of a weight: cached until autocast ends when it trains, made at each use when frozen."""
     if weight.dtype == dtype:
         return weight
@@ -16,19 +16,21 @@ def weight_cast(tape: Tape, weight: Parameter, dtype: str) -> Tensor | Parameter
     output = tape.new(weight.shape, dtype)
     if tape.needs_grad(weight):
         tape.record(output, (weight,), lambda grads: (tape.new(given(grads).shape, weight.dtype),))
-    if weight.trainable or not tape.trains:
+    if caches and (weight.trainable or not tape.trains):
         weight.cast = output
         tape.casts.append(weight)
     return output
 
 
-def linear(tape: Tape, x: Tensor, weight: Parameter, bias: Parameter | None = None) -> Tensor:
+def linear(
+    tape: Tape, x: Tensor, weight: Parameter, bias: Parameter | None = None, *, caches_cast: bool = True
+) -> Tensor:
     """x @ weight.T + bias. Keeps x when the weight trains, and the weight when x needs a gradient."""
     w: Tensor | Parameter = weight
     b: Tensor | Parameter | None = bias
     if tape.autocast is not None:
         b = weight_cast(tape, bias, tape.autocast) if bias is not None else None
-        w = weight_cast(tape, weight, tape.autocast)
+        w = weight_cast(tape, weight, tape.autocast, caches=caches_cast)
         x = to(tape, x, tape.autocast)
     weight_trains, input_needs = tape.needs_grad(w), tape.needs_grad(x)
     bias_trains = b is not None and tape.needs_grad(b)
@@ -69,8 +71,12 @@ def matmul(
     role_b: str,
     *,
     copies: tuple[bool, bool] = (False, False),
+    scaled: bool = False,
 ) -> Tensor:
-    """A batched product of two activations; keeps both. `copies` names those in an order that it must first undo."""
+    """A batched product of two activations; keeps both. `copies` names those in an order that it must first undo.
+
+    A product that is scaled in the same operation scales its gradients after their products.
+    """
     if tape.autocast is not None:
         b, a = to(tape, b, tape.autocast), to(tape, a, tape.autocast)
     if copies[0]:
@@ -88,7 +94,11 @@ def matmul(
     def run(grads: list[Tensor | None]) -> Grads:
         held, dtype = (kept_a, kept_b), given(grads).dtype
         grad_b = tape.new(b_shape, dtype) if b_needs else None
+        if scaled and grad_b is not None:
+            grad_b = tape.new(b_shape, dtype)
         grad_a = tape.new(a_shape, dtype) if a_needs else None
+        if scaled and grad_a is not None:
+            grad_a = tape.new(a_shape, dtype)
         del held
         return grad_a, grad_b
 

@@ -12,7 +12,7 @@ from functools import lru_cache
 from math import prod
 
 from memplan.architecture.expert_parts import Experts
-from memplan.architecture.parts import Architecture, Layer, Linear, Weight
+from memplan.architecture.parts import Architecture, Layer, Linear, Weight, rotary_tables
 from memplan.memory.setup import Setup
 from memplan.memory.storage import rounded
 from memplan.number_formats import BYTES_PER_VALUE
@@ -149,7 +149,8 @@ def buffer_bytes(architecture: Architecture) -> int:
     """Buffers that come with the model: two copies of each table's rotary frequencies, corrections of routers, an
     embedding scale, and those that the composition names.
     """
-    rotary = sum(2 * int(rounded(4 * (width // 2))) for _, width in architecture.rotary_tables)
+    made = [layer for layer in architecture.kinds if not layer.attention.rotary.stored]
+    rotary = sum(2 * int(rounded(4 * (width // 2))) for _, width in rotary_tables(made))
     experts = ((layer.mlp, count) for layer, count in architecture.kinds.items() if isinstance(layer.mlp, Experts))
     corrections = sum(count * int(rounded(mlp.buffer_bytes)) for mlp, count in experts)
     named = sum(int(rounded(one)) for one in architecture.buffers)

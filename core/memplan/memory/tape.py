@@ -116,6 +116,11 @@ class Tape:
         self._holding = True
         self._mute_at = -1
 
+    @property
+    def holding(self) -> bool:
+        """Whether operations hold values for backward; not in the forward pass of a checkpoint."""
+        return self._holding
+
     # making tensors
 
     def new(self, shape: tuple[Size, ...], dtype: str) -> Tensor:

@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from memplan.architecture.config_reader import ConfigReader
-from memplan.architecture.families import experts, gemma, gpt, latent, layer_norm_decoders, llama, llama_relatives, olmo
+from memplan.architecture.families import (
+    experts,
+    gemma,
+    gpt,
+    gpt_relatives,
+    latent,
+    layer_norm_decoders,
+    llama,
+    llama_relatives,
+    olmo,
+)
 from memplan.architecture.parts import Architecture
 
 FAMILIES: dict[str, Callable[[ConfigReader], Architecture]] = {
@@ -15,6 +25,7 @@ FAMILIES: dict[str, Callable[[ConfigReader], Architecture]] = {
     **olmo.FAMILIES,
     **layer_norm_decoders.FAMILIES,
     **gpt.FAMILIES,
+    **gpt_relatives.FAMILIES,
     **experts.FAMILIES,
     **latent.FAMILIES,
 }

@@ -57,7 +57,7 @@ def _starcoder2(reader: ConfigReader) -> Architecture:
 
 def _phi(reader: ConfigReader) -> Architecture:
     hidden = reader.size("hidden_size")
-    attention = _partly_turned(reader, read_attention(reader, qkv_bias=True, out_bias=True), 0.5)
+    attention = _partly_turned(reader, read_attention(reader, qkv_bias=True, out_bias=True), 0.5, inline=True)
     attention = replace(attention, output=replace(attention.output, name="dense"))
     if reader.flag("qk_layernorm", False):
         norms = (_layer_norm(name, attention.head_dim) for name in ("q_layernorm", "k_layernorm"))
@@ -82,7 +82,7 @@ def _phi(reader: ConfigReader) -> Architecture:
 def _stablelm(reader: ConfigReader) -> Architecture:
     hidden, parallel = reader.size("hidden_size"), reader.flag("use_parallel_residual", False)
     attention = read_attention(reader, qkv_bias=reader.flag("use_qkv_bias", False), out_bias=False, default_kv_heads=32)
-    attention = _partly_turned(reader, attention, 0.25)
+    attention = _partly_turned(reader, attention, 0.25, inline=True)
     if reader.flag("qk_layernorm", False):
         attention = replace(
             attention,
@@ -115,9 +115,9 @@ def _nemotron(reader: ConfigReader) -> Architecture:
     return replace(model, final_norm=Norm("norm", "layer_1p", hidden, bias=True))
 
 
-def _partly_turned(reader: ConfigReader, attention: Attention, default: float) -> Attention:
+def _partly_turned(reader: ConfigReader, attention: Attention, default: float, *, inline: bool = False) -> Attention:
     turned = read_rotary_dim(reader, attention.head_dim, default)
-    return replace(attention, rotary_dim=turned, rotary=Rotary(joins=True))
+    return replace(attention, rotary_dim=turned, rotary=Rotary(joins=True, inline=inline))
 
 
 def _cohere(reader: ConfigReader) -> Architecture:

@@ -7,6 +7,8 @@ from memplan.architecture.parts import Attention
 from memplan.memory import operations as op
 from memplan.memory import products
 from memplan.memory.blocks.context import Context
+from memplan.memory.blocks.joining import sliced
+from memplan.memory.blocks.own_scores import own_scores
 from memplan.memory.blocks.rotary import joined, rotary
 from memplan.memory.blocks.sinks import weights_beside_sink
 from memplan.memory.norms import unit_length
@@ -18,8 +20,10 @@ def attention(ctx: Context, spec: Attention, x: Tensor) -> Tensor:
     """The attention module, from normalised input to output projection."""
     with ctx.tape.inside(spec.name):
         q, k, v = _heads(ctx, spec, x)
+        held: list[Tensor] | None = None
         if spec.rotary_dim:
-            q, k = rotary(ctx, spec, q, k)
+            held = [q, k] if spec.rotary.inline else None
+            q, k = rotary(ctx, spec, q, k, held)
         if spec.unit_heads:
             q, k = unit_length(ctx.tape, q), unit_length(ctx.tape, k)
         if spec.scaled_queries == "in_fp32":
@@ -30,9 +34,13 @@ def attention(ctx: Context, spec: Attention, x: Tensor) -> Tensor:
             scales = ctx.tape.new((1, 1, ctx.sequence, 1), q.dtype)
             q = op.mul_by_constant(ctx.tape, q, scales, "scales of queries")
             del scales
-        output = scores(ctx, spec, q, k, v)
-        del q, k, v
-        if (joined(spec) or _falls_back(ctx, spec)) and not ctx.tape.on_device and is_fused(ctx.setup.attention, spec):
+        if spec.scores != "kernel" and not is_fused(ctx.setup.attention, spec):
+            output = own_scores(ctx, spec, q, k, v)
+        else:
+            output = scores(ctx, spec, q, k, v)
+        del q, k, v, held
+        by_head = joined(spec) and not spec.rotary.by_token
+        if (by_head or _falls_back(ctx, spec)) and not ctx.tape.on_device and is_fused(ctx.setup.attention, spec):
             # A CPU's kernel answers in its queries' memory order, head by head here; CUDA's in token order.
             output = op.copied(ctx.tape, output)
         output = op.view(output, (ctx.batch, ctx.sequence, spec.heads * spec.head_dim))
@@ -71,12 +79,40 @@ def _cut(ctx: Context, spec: Attention, fused: Tensor) -> tuple[Tensor, Tensor, 
     shapes = [(ctx.batch, count, ctx.sequence, spec.head_dim) for count in counts]
     views = [Tensor(fused.storage, shape, fused.dtype) for shape in shapes]
     tape = ctx.tape
+    if spec.fused in ("one_pair", "grouped"):
+        return _cut_last_two(ctx, spec, fused)
     if tape.needs_grad(fused):
-        if spec.fused == "by_part" and spec.rotary_dim:
+        if spec.fused == "by_index" or (spec.fused == "by_part" and spec.rotary_dim):
             _record_slices(tape, fused, views)
         else:
             _record_split(tape, fused, views, copied=spec.fused == "by_head")
     return views[0], views[1], views[2]
+
+
+def _cut_last_two(ctx: Context, spec: Attention, fused: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Falcon: keys and values are taken out by an index each, a copy; in groups all three are then copied again."""
+    tape, one = ctx.tape, (ctx.batch, spec.heads // spec.groups, ctx.sequence, spec.head_dim)
+    whole = (ctx.batch, spec.heads, ctx.sequence, spec.head_dim)
+    q = sliced(tape, fused, whole)
+    k, v = _taken(tape, fused, one), _taken(tape, fused, one)
+    if spec.fused == "one_pair":
+        return q, k, v
+    return op.copied(tape, q), op.copied(tape, k, whole), op.copied(tape, v, whole)
+
+
+def _taken(tape: Tape, x: Tensor, shape: tuple[Size, ...]) -> Tensor:
+    """Values by an index: a copy, whose gradient is put into a tensor of zeros, out of place."""
+    output, whole = tape.new(shape, x.dtype), x.shape
+    if not tape.needs_grad(x):
+        return output
+
+    def run(grads: list[Tensor | None]) -> Grads:
+        dtype = given(grads).dtype
+        zeros, result = tape.new(whole, dtype), tape.new(whole, dtype)
+        del zeros
+        return (result,)
+
+    return tape.record(output, (x,), run)
 
 
 def _record_slices(tape: Tape, fused: Tensor, views: list[Tensor]) -> None:
@@ -106,7 +142,8 @@ def _record_split(tape: Tape, fused: Tensor, views: list[Tensor], *, copied: boo
 def _falls_back(ctx: Context, spec: Attention | LatentAttention) -> bool:
     """Whether a CPU has no fused kernel for it: dropout inside attention, or values of another width than keys."""
     dropped = spec.dropout > 0 and ctx.tape.trains
-    return (dropped or spec.value_dim != spec.head_dim) and not ctx.tape.on_device
+    unlike = spec.scores == "falcon" and spec.kv_heads != spec.heads  # fewer keys than queries, and unrepeated
+    return unlike or ((dropped or spec.value_dim != spec.head_dim) and not ctx.tape.on_device)
 
 
 def scores(ctx: Context, spec: Attention | LatentAttention, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
@@ -120,11 +157,15 @@ def scores(ctx: Context, spec: Attention | LatentAttention, q: Tensor, k: Tensor
             return products.flash_attention(tape, q, k, v)
         if groups > 1:
             k, v = _repeated(ctx, spec, k), _repeated(ctx, spec, v)
+        if spec.alibi:
+            # The model's mask is of numbers; autocast makes a copy.
+            cast = tape.new(_square(ctx, spec), tape.autocast) if tape.autocast else None
+            return products.flash_attention(tape, q, k, v, cast)
         # The kernel takes a mask of numbers, made from the model's mask of yes and no at each call.
         numbers = tape.new((ctx.batch, 1, ctx.sequence, ctx.sequence), tape.autocast or q.dtype)
         return products.flash_attention(tape, q, k, v, numbers)
     if fused:
-        if mask is not None and groups > 1:
+        if mask is not None and groups > 1 and spec.scores == "kernel":
             k, v = _repeated(ctx, spec, k), _repeated(ctx, spec, v)
         return _math_attention(ctx, spec, q, k, v)
     if groups > 1:
@@ -133,7 +174,9 @@ def scores(ctx: Context, spec: Attention | LatentAttention, q: Tensor, k: Tensor
 
 
 def is_fused(kind: str, spec: Attention | LatentAttention) -> bool:
-    """Whether a fused kernel runs; sinks are known to flash attention alone."""
+    """Whether a fused kernel runs; sinks are known to flash attention alone, and some families run none."""
+    if spec.scores in ("gpt_neo", "mpt", "bloom"):
+        return False
     return kind == "flash" if spec.sinks else kind != "eager" and not spec.softcap
 
 
@@ -154,9 +197,11 @@ def _eager(
     """softmax(q @ k.T * scale + mask) @ v, each step a tensor of its own."""
     tape, dtype = ctx.tape, q.dtype
     # Batch and heads are one axis of the product, which heads in token order are not: they are copied.
-    in_token_order = ctx.batch > 1 and isinstance(spec, Attention) and not joined(spec)
+    in_token_order = ctx.batch > 1 and isinstance(spec, Attention) and (not joined(spec) or spec.rotary.by_token)
     shared = spec.kv_heads in (1, spec.heads)
     copies = in_token_order, in_token_order and shared
+    if isinstance(spec, Attention) and spec.scores_in_fp32:
+        q, k = op.to(tape, q, "fp32"), op.to(tape, k, "fp32")
     product = products.matmul(tape, q, k, _square(ctx, spec), "queries", "keys", copies=copies)
     weights = op.times(tape, product)
     del product
@@ -180,7 +225,7 @@ def _eager(
         (*q.shape[:-1], v.shape[-1]),
         "weights",
         "values",
-        copies=(False, shared and (in_token_order or isinstance(spec, LatentAttention))),
+        copies=(False, shared and (ctx.batch > 1 or isinstance(spec, LatentAttention))),
     )
     del held
     return op.copied(tape, output)
@@ -202,8 +247,11 @@ def _math_attention(ctx: Context, spec: Attention | LatentAttention, q: Tensor, 
         bias = tape.new((ctx.batch, 1, *square), dtype) if masked else tape.new(square, "fp32")
         if not (alone or masked):
             arguments += whole[1:]
-            whole[1:] = [_repeated(ctx, spec, one) for one in whole[1:]]
+            whole[1:] = [op.copied(tape, one, (*q.shape[:-1], one.shape[-1])) for one in whole[1:]]
         k = op.times(tape, whole[1])
+        if masked and spec.kv_heads == 1:  # one key is spread over all queries by the products themselves
+            arguments += [k, whole[2]]
+            k, whole[2] = (op.copied(tape, one, (*q.shape[:-1], one.shape[-1])) for one in (k, whole[2]))
         # Latent attention gives queries and keys head by head, and repeated keys are in that order too.
         copies = of_heads, of_heads and alone
         weights = products.matmul(tape, q, k, _square(ctx, spec), "queries", "keys", copies=copies)

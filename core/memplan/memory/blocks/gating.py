@@ -14,6 +14,8 @@ def activation(tape: Tape, x: Tensor, kind: Activation) -> Tensor:
         return op.pointwise_by_output(tape, x, "relu")
     if kind == "relu2":
         return op.square(tape, op.pointwise_by_output(tape, x, "relu"), "relu")
+    if kind == "bloom_gelu":
+        return _bloom_gelu(tape, x)
     if kind == "gelu_new":
         return _gelu_new(tape, x)
     return op.pointwise(tape, x, "activation input")
@@ -22,12 +24,38 @@ def activation(tape: Tape, x: Tensor, kind: Activation) -> Tensor:
 def _gelu_new(tape: Tape, x: Tensor) -> Tensor:
     """0.5 * x * (1 + tanh(c * (x + 0.044715 * x**3))), step by step; the power runs in fp32 under autocast."""
     half = op.times(tape, x)
-    cube = op.times(tape, _cube(tape, op.to(tape, x, "fp32") if tape.autocast else x))
-    inner = op.times(tape, op.add(tape, x, cube))
-    del cube
-    outer = op.plus_constant(tape, op.pointwise_by_output(tape, inner, "tanh"))
+    inner = _cube(tape, op.to(tape, x, "fp32") if tape.autocast else x)
+    inner = op.times(tape, inner)
+    inner = op.add(tape, x, inner)
+    inner = op.times(tape, inner)
+    outer = op.pointwise_by_output(tape, inner, "tanh")
     del inner
+    outer = op.plus_constant(tape, outer)
     return op.mul(tape, half, outer, role_a="x / 2", role_b="1 + tanh")
+
+
+def _bloom_gelu(tape: Tape, x: Tensor) -> Tensor:
+    """Bloom's gelu, forward and backward written by hand: keeps its input alone."""
+    kept = tape.keep(x, "activation input") if tape.needs_grad(x) else None
+    shape, dtype = x.shape, x.dtype
+    parts = [tape.new(shape, dtype) for _ in range(4)]
+    del parts[2:]
+    parts += [tape.new(shape, dtype) for _ in range(2)]
+    del parts[1:3]
+    output = tape.new(shape, dtype)
+    del parts
+    if kept is None:
+        return output
+
+    def run(grads: list[Tensor | None]) -> Grads:
+        held = kept
+        tanh = tape.new(shape, dtype)
+        parts = [tape.new(shape, dtype) for _ in range(5)]
+        result = tape.new(shape, dtype)
+        del held, tanh, parts
+        return (result,)
+
+    return tape.record(output, (x,), run)
 
 
 def _cube(tape: Tape, x: Tensor) -> Tensor:

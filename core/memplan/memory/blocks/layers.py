@@ -16,8 +16,24 @@ from memplan.memory.tape import Tensor
 
 def layer(ctx: Context, spec: Layer, x: Tensor) -> Tensor:
     """One decoder layer: hidden states in, hidden states out."""
-    if spec.parallel:
-        return _parallel_layer(ctx, spec, x)
+    before = _weights_of_the_layer_before(ctx, spec.attention)
+    y = _parallel_layer(ctx, spec, x) if spec.parallel else _serial_layer(ctx, spec, x)
+    del before
+    return y
+
+
+def _weights_of_the_layer_before(ctx: Context, spec: Attention | LatentAttention) -> Tensor | None:
+    """Families with scores of their own return weights, which the model's loop holds until the next layer is over.
+
+    Without checkpoints they are kept for backward anyway.
+    """
+    if ctx.tape.holding or spec.scores == "kernel" or (spec.scores == "falcon" and ctx.setup.attention != "eager"):
+        return None
+    dtype = ctx.setup.unpacked_dtype if ctx.setup.packed else ctx.tape.autocast or ctx.setup.unpacked_dtype
+    return ctx.tape.new((ctx.batch, spec.heads, ctx.sequence, ctx.sequence), dtype)
+
+
+def _serial_layer(ctx: Context, spec: Layer, x: Tensor) -> Tensor:
     tape = ctx.tape
     residual = x
     x = ctx.norm(None if spec.post_norm else spec.attention_norm, x)

@@ -33,6 +33,9 @@ def embed(ctx: Context, architecture: Architecture, ids: Tensor) -> tuple[Tensor
         x.node = tape.leaf((1,), x.dtype, needs_grad=True).node
     model_locals: list[Tensor] = []
     stays = True
+    if architecture.embedding_norm is not None:
+        model_locals.append(x)
+        x, stays = ctx.norm(architecture.embedding_norm, x), False
     if architecture.embedding_scale == "number":
         if setup.checkpointing and setup.adapted:
             ctx.held_by_checkpoints.append(x)  # its gradient's node holds it until backward is over
@@ -103,10 +106,15 @@ def positions_and_masks(ctx: Context, layers: Sequence[Layer], tape: Tape) -> li
 
 def _mask(ctx: Context, layers: Sequence[Layer], window: int | None, tape: Tape, dtype: str) -> Tensor | None:
     """A mask where the kernel can not work it out: eager attention always, sdpa from a full sliding window on."""
+    own = {layer.attention.scores for layer in layers}
+    if any(layer.attention.alibi for layer in layers):
+        return tape.new((ctx.batch, layers[0].attention.heads, ctx.sequence, ctx.sequence), dtype)
+    if "mpt" in own:
+        return tape.new((ctx.batch, 1, ctx.sequence, ctx.sequence), "bool")
     eager = any(not is_fused(ctx.setup.attention, layer.attention) for layer in layers)
     if eager:
         return tape.new((ctx.batch, 1, ctx.sequence, ctx.sequence), dtype)
-    if ctx.setup.attention == "flash" or window is None or ctx.sequence < window:
+    if "falcon" not in own and (ctx.setup.attention == "flash" or window is None or ctx.sequence < window):
         return None
     chunked = any(layer.attention.chunked and layer.attention.window == window for layer in layers)
     return tape.new((ctx.batch if chunked else 1, 1, ctx.sequence, ctx.sequence), "bool")
@@ -146,7 +154,10 @@ def finish(
         ctx.held_by_checkpoints += model_locals  # positions and masks are arguments of every checkpoint
     model_locals.clear()
     embed_locals.clear()
-    ctx.masks.clear()
+    plain = ctx.setup.attention == "eager" or ctx.setup.autocast is not None
+    kinds = architecture.kinds
+    if not any((layer.attention.alibi and not plain) or layer.attention.scores == "mpt" for layer in kinds):
+        ctx.masks.clear()  # others keep what they make of it
     tape.meter.restart()
     if any(layer.attention.rotary.spread != "no" for layer in architecture.kinds):
         ctx.cos = ctx.sin = None  # layers keep what they spread out, not these

@@ -11,8 +11,10 @@ from memplan.memory.blocks.turning import turned_as_complex, turned_in_halves
 from memplan.memory.tape import Tape, Tensor
 
 
-def rotary(ctx: Context, spec: Attention, q: Tensor, k: Tensor) -> tuple[Tensor, Tensor]:
-    """Queries and keys, turned by their positions."""
+def rotary(
+    ctx: Context, spec: Attention, q: Tensor, k: Tensor, held: list[Tensor] | None = None
+) -> tuple[Tensor, Tensor]:
+    """Queries and keys, turned by their positions. What the caller holds until it returns is added to `held`."""
     cos, sin = ctx.cos, ctx.sin
     assert cos is not None, "the walk makes positions first"
     assert sin is not None, "the walk makes positions first"
@@ -25,7 +27,7 @@ def rotary(ctx: Context, spec: Attention, q: Tensor, k: Tensor) -> tuple[Tensor,
         shape = (1, ctx.sequence, spec.rotary_dim)
         cos, sin = ctx.tape.new(shape, cos.dtype), ctx.tape.new(shape, sin.dtype)
     if joined(spec):
-        return _partly_turned(ctx, spec, q, k, cos, sin)
+        return _partly_turned(ctx, spec, q, k, cos, sin, held)
     dtypes = q.dtype, k.dtype
     if how.fp32_heads:
         q, k = op.to(ctx.tape, q, "fp32"), op.to(ctx.tape, k, "fp32")
@@ -49,10 +51,12 @@ def _turned(tape: Tape, x: Tensor, cos: Tensor, sin: Tensor, *, cast: bool = Fal
 
 
 def _partly_turned(
-    ctx: Context, spec: Attention, q: Tensor, k: Tensor, cos: Tensor, sin: Tensor
+    ctx: Context, spec: Attention, q: Tensor, k: Tensor, cos: Tensor, sin: Tensor, held: list[Tensor] | None
 ) -> tuple[Tensor, Tensor]:
     """The turned parts of both are made, then each is joined with its rest, even when the rest is empty."""
     parts = [(_turned_part(ctx, spec, x, cos, sin), _rest(ctx, spec, x)) for x in (q, k)]
+    if held is not None:
+        held += [turned for turned, _ in parts]
     results = [_joined_again(ctx.tape, *part) for part in parts]
     return results[0], results[1]
 

@@ -1,0 +1,122 @@
+"""Attention of families that run no kernel: each writes out scores, mask, softmax and product in its own way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from memplan.architecture.parts import Attention
+from memplan.memory import operations as op
+from memplan.memory import products
+from memplan.memory.blocks.context import Context
+from memplan.memory.tape import Grads, Tape, Tensor, given
+
+
+def own_scores(ctx: Context, spec: Attention, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    """What queries find, as the family that `spec.scores` names writes it."""
+    return _WAYS[spec.scores](ctx, spec, q, k, v)
+
+
+def _gpt_neo(ctx: Context, spec: Attention, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    """In fp32, unscaled, under a causal buffer and then the model's mask."""
+    tape, dtype = ctx.tape, v.dtype
+    wide = op.to(tape, q, "fp32"), op.to(tape, k, "fp32")
+    weights = _product(ctx, spec, *wide)
+    weights = _masked(tape, weights)
+    weights = op.plus_constant(tape, weights, ctx.setup.unpacked_dtype)
+    weights = products.softmax(tape, weights, "fp32")
+    weights = op.to(tape, weights, dtype)
+    weights = op.dropout(tape, weights, spec.dropout)
+    output = _found(ctx, spec, weights, v)
+    del wide
+    return output
+
+
+def _mpt(ctx: Context, spec: Attention, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    """Scaled, plus fp32 biases by distance, filled where masked: the scores stay until the function returns."""
+    tape = ctx.tape
+    product = _product(ctx, spec, q, k)
+    scores = op.times(tape, product)
+    del product
+    scores = op.plus_constant(tape, scores, "fp32")
+    scores = _masked(tape, scores)
+    weights = op.to(tape, products.softmax(tape, scores, "fp32"), v.dtype)
+    output = _found(ctx, spec, op.dropout(tape, weights, spec.dropout), v)
+    del scores
+    return output
+
+
+def _bloom(ctx: Context, spec: Attention, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    """Product, scale and biases by distance in one operation; scores with and without the mask stay until the end."""
+    tape, dtype = ctx.tape, q.dtype
+    if ctx.batch > 1:
+        q, k, v = op.copied(tape, q), op.copied(tape, k), op.copied(tape, v)
+    scores = products.matmul(tape, q, k, _square(ctx, spec), "queries", "keys", scaled=True)
+    masked = op.plus_constant(tape, scores, ctx.setup.unpacked_dtype)
+    weights = op.to(tape, products.softmax(tape, masked, "fp32"), dtype)
+    weights = op.dropout(tape, weights, spec.dropout)
+    output = products.matmul(tape, weights, v, q.shape, "weights", "values")
+    result = op.copied(tape, output)
+    del scores, masked
+    return result
+
+
+def _falcon(ctx: Context, spec: Attention, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    """Scaled in place, softmax in the scores' own dtype; with biases by distance the scores are fp32."""
+    tape, dtype = ctx.tape, q.dtype
+    scores = [_product(ctx, spec, q, k)]
+    if spec.alibi:
+        scores.append(op.to(tape, scores[0], "fp32"))
+        scores.append(op.plus_constant(tape, scores[1]))
+    masked = op.plus_constant(tape, scores[-1], ctx.setup.unpacked_dtype)
+    weights = products.softmax(tape, masked, dtype if tape.autocast is None else "fp32")
+    del masked
+    if not spec.alibi:
+        scores.clear()
+    weights = op.dropout(tape, weights, spec.dropout if spec.alibi else 0.0)
+    output = _found(ctx, spec, weights, v)
+    del scores
+    return output
+
+
+def _square(ctx: Context, spec: Attention) -> tuple[int, ...]:
+    return (ctx.batch, spec.heads, ctx.sequence, ctx.sequence)
+
+
+def _product(ctx: Context, spec: Attention, q: Tensor, k: Tensor) -> Tensor:
+    copies = (ctx.batch > 1, ctx.batch > 1 and spec.kv_heads > 1)
+    return products.matmul(ctx.tape, q, _spread(ctx, spec, k), _square(ctx, spec), "queries", "keys", copies=copies)
+
+
+def _spread(ctx: Context, spec: Attention, x: Tensor) -> Tensor:
+    """One key or value is spread over all queries."""
+    if spec.kv_heads > 1:
+        return x
+    return op.copied(ctx.tape, x, (ctx.batch, spec.heads, ctx.sequence, spec.head_dim))
+
+
+def _found(ctx: Context, spec: Attention, weights: Tensor, v: Tensor) -> Tensor:
+    shape = (ctx.batch, spec.heads, ctx.sequence, spec.head_dim)
+    copies = (False, ctx.batch > 1 and spec.kv_heads > 1)
+    output = products.matmul(ctx.tape, weights, _spread(ctx, spec, v), shape, "weights", "values", copies=copies)
+    return op.copied(ctx.tape, output)
+
+
+def _masked(tape: Tape, x: Tensor) -> Tensor:
+    """x where a mask of the module allows it, a number elsewhere: nothing of its own is kept."""
+    output = tape.new(x.shape, x.dtype)
+    if not tape.needs_grad(x):
+        return output
+
+    def run(grads: list[Tensor | None]) -> Grads:
+        grad = given(grads)
+        return (tape.new(grad.shape, grad.dtype),)
+
+    return tape.record(output, (x,), run)
+
+
+_WAYS: dict[str, Callable[[Context, Attention, Tensor, Tensor, Tensor], Tensor]] = {
+    "gpt_neo": _gpt_neo,
+    "mpt": _mpt,
+    "bloom": _bloom,
+    "falcon": _falcon,
+}
