@@ -10,6 +10,7 @@ from typing import Literal
 from memplan.architecture.config_reader import ConfigReader
 from memplan.architecture.expert_parts import Experts
 from memplan.architecture.latent_parts import LatentAttention
+from memplan.architecture.linear_parts import GatedDelta
 from memplan.architecture.parts import (
     Activation,
     Architecture,
@@ -34,6 +35,17 @@ _ACTIVATIONS: dict[str, Activation] = {
     "relu2": "relu2",
     "xielu": "xielu",
 }
+
+
+def text_part(reader: ConfigReader) -> ConfigReader:
+    """The language model of a multimodal config, or the config itself. Towers for other inputs are not counted."""
+    inner = reader.config.get("text_config")
+    if not isinstance(inner, dict):
+        return reader
+    tied = (
+        {"tie_word_embeddings": reader.config["tie_word_embeddings"]} if "tie_word_embeddings" in reader.config else {}
+    )
+    return ConfigReader({"model_type": reader.model_type, **tied, **inner})
 
 
 def read_activation(reader: ConfigReader, default: str, *keys: str) -> Activation:
@@ -147,7 +159,9 @@ def compose_decoder(
     )
 
 
-def pre_norm_layer(reader: ConfigReader, attention: Attention | LatentAttention, mlp: Mlp | Experts) -> Layer:
+def pre_norm_layer(
+    reader: ConfigReader, attention: Attention | LatentAttention | GatedDelta, mlp: Mlp | Experts
+) -> Layer:
     """A layer with a norm before each of its two blocks."""
     hidden = reader.size("hidden_size")
     return Layer(

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from memplan.architecture.expert_parts import Experts
     from memplan.architecture.latent_parts import LatentAttention
+    from memplan.architecture.linear_parts import GatedDelta
 
 NormKind = Literal["rms", "late_rms", "gemma_rms", "layer", "fp32_layer", "layer_1p", "centred"]
 """late_rms: the gain in fp32 as well (OLMo 2). fp32_layer: in fp32 whatever the input (OLMo). layer_1p: the gain is
@@ -117,6 +118,8 @@ class Rotary:
     """Neighbours are turned, not halves of the head (Cohere, GLM)."""
     spread: Literal["no", "once", "each"] = "no"
     """Each layer spreads cosines and sines out again, once (GLM) or for queries and keys each (GPT-J)."""
+    per_row: bool = False
+    """The tables have a row for each sequence of the batch (Qwen3.5)."""
     fp32_tables: bool = False
     """Cosines and sines stay in fp32 (OLMo)."""
     fp32_heads: bool = False
@@ -164,6 +167,8 @@ class Attention:
     """Queries are scaled by a product of their own: as they are (OPT), once turned (Ministral 3), in fp32 (Llama 4)."""
     unit_heads: bool = False
     """Turned queries and keys are divided by their root mean square (Llama 4)."""
+    gated: bool = False
+    """The query projection makes a gate for the output as well (Qwen3-Next)."""
     sinks: bool = False
     """Each head has one more score, a weight of its own (GPT-OSS); only flash attention has a kernel for it."""
     chunked: bool = False
@@ -225,7 +230,7 @@ class Mlp:
 class Layer:
     """One decoder layer: attention and a feed-forward block around a residual stream."""
 
-    attention: Attention | LatentAttention
+    attention: Attention | LatentAttention | GatedDelta
     mlp: Mlp | Experts
     attention_norm: Norm | None
     mlp_norm: Norm | None

@@ -10,6 +10,7 @@ from memplan.architecture.families import (
     gemma,
     gpt,
     gpt_relatives,
+    hybrid,
     latent,
     layer_norm_decoders,
     llama,
@@ -28,5 +29,6 @@ FAMILIES: dict[str, Callable[[ConfigReader], Architecture]] = {
     **gpt_relatives.FAMILIES,
     **experts.FAMILIES,
     **latent.FAMILIES,
+    **hybrid.FAMILIES,
 }
 """Model types with a composition of their own."""

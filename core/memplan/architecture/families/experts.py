@@ -112,37 +112,42 @@ def _mixtral(reader: ConfigReader) -> Architecture:
     return compose_sparse(reader, attention, experts)
 
 
-def _by_step(reader: ConfigReader) -> list[bool]:
+def by_step(reader: ConfigReader) -> list[bool]:
     """Sparse at every `decoder_sparse_step`, but for `mlp_only_layers`."""
     step, dense_only = reader.size("decoder_sparse_step", default=1), reader.config.get("mlp_only_layers") or []
     count = reader.size("num_hidden_layers")
     return [index not in dense_only and (index + 1) % step == 0 for index in range(count)]
 
 
-def _softmax_router(reader: ConfigReader) -> Router:
-    return Router(normalised=reader.flag("norm_topk_prob", False), scores_in_input_dtype=True)
+def _softmax_router(reader: ConfigReader, normalised: bool = False) -> Router:
+    return Router(normalised=reader.flag("norm_topk_prob", normalised), scores_in_input_dtype=True)
+
+
+def read_qwen_experts(
+    reader: ConfigReader, *, adapter_names: Literal["none", "qwen"], normalised: bool = False
+) -> Experts:
+    """Experts beside a shared one that has a gate (Qwen 1.5 MoE, Qwen3-Next, Qwen3.5 MoE)."""
+    router = _softmax_router(reader, normalised)
+    experts = read_experts(
+        reader, router, count="num_experts", width="moe_intermediate_size", adapter_names=adapter_names
+    )
+    shared = dense(reader, reader.size("shared_expert_intermediate_size"), experts, "mlp.shared_expert")
+    gate = Linear("shared_expert_gate", experts.hidden, 1, component="experts")
+    return replace(experts, shared=shared, shared_gate=gate, shared_first=True)
 
 
 def _qwen3_moe(reader: ConfigReader) -> Architecture:
     bias = reader.flag("attention_bias", False)
     attention = read_attention(reader, qkv_bias=bias, out_bias=bias, qk_norm="rms", default_kv_heads=4)
     experts = read_experts(reader, _softmax_router(reader), count="num_experts", width="moe_intermediate_size")
-    return compose_sparse(reader, attention, experts, _by_step(reader))
+    return compose_sparse(reader, attention, experts, by_step(reader))
 
 
 def _qwen2_moe(reader: ConfigReader) -> Architecture:
-    attention = read_attention(reader, qkv_bias=reader.flag("qkv_bias", True), out_bias=False, default_kv_heads=16)
-    experts = read_experts(
-        reader,
-        _softmax_router(reader),
-        count="num_experts",
-        width="moe_intermediate_size",
-        adapter_names="none",
-    )
-    shared = dense(reader, reader.size("shared_expert_intermediate_size"), experts, "mlp.shared_expert")
-    gate = Linear("shared_expert_gate", experts.hidden, 1, component="experts")
-    experts = replace(experts, shared=shared, shared_gate=gate, shared_first=True)
-    return compose_sparse(reader, attention, experts, _by_step(reader))
+    bias = reader.flag("qkv_bias", True)
+    attention = read_attention(reader, qkv_bias=bias, out_bias=False, default_kv_heads=16)
+    experts = read_qwen_experts(reader, adapter_names="none")
+    return compose_sparse(reader, attention, experts, by_step(reader))
 
 
 def _whole_norms(attention: Attention) -> Attention:

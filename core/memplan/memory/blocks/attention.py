@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from memplan.architecture.latent_parts import LatentAttention
+from memplan.architecture.linear_parts import GatedDelta
 from memplan.architecture.parts import Attention
 from memplan.memory import operations as op
 from memplan.memory import products
 from memplan.memory.blocks.context import Context
 from memplan.memory.blocks.joining import sliced
+from memplan.memory.blocks.joining import split as cut
 from memplan.memory.blocks.own_scores import own_scores
 from memplan.memory.blocks.rotary import joined, rotary
 from memplan.memory.blocks.sinks import weights_beside_sink
@@ -19,7 +21,7 @@ from memplan.memory.tape import Grads, Tape, Tensor, given
 def attention(ctx: Context, spec: Attention, x: Tensor) -> Tensor:
     """The attention module, from normalised input to output projection."""
     with ctx.tape.inside(spec.name):
-        q, k, v = _heads(ctx, spec, x)
+        q, k, v, gate = _heads(ctx, spec, x)
         held: list[Tensor] | None = None
         if spec.rotary_dim:
             held = [q, k] if spec.rotary.inline else None
@@ -44,15 +46,19 @@ def attention(ctx: Context, spec: Attention, x: Tensor) -> Tensor:
             # A CPU's kernel answers in its queries' memory order, head by head here; CUDA's in token order.
             output = op.copied(ctx.tape, output)
         output = op.view(output, (ctx.batch, ctx.sequence, spec.heads * spec.head_dim))
+        if gate is not None:
+            opened = op.pointwise_by_output(ctx.tape, gate, "gate of the output")
+            output = op.mul(ctx.tape, output, opened, role_a="attention output", role_b="gate of the output")
+            del opened
         return ctx.linear(spec.output, output, spec.name)
 
 
-def _heads(ctx: Context, spec: Attention, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Queries, keys and values, (batch, heads, sequence, head_dim)."""
+def _heads(ctx: Context, spec: Attention, x: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
+    """Queries, keys and values, (batch, heads, sequence, head_dim); and a gate for the output, if there is one."""
     tape = ctx.tape
     if spec.fused != "no":
-        return _cut(ctx, spec, ctx.linear(spec.inputs[0], x, spec.name))
-    parts = []
+        return *_cut(ctx, spec, ctx.linear(spec.inputs[0], x, spec.name)), None
+    parts, gate = [], None
     counts = (spec.heads, spec.kv_heads, spec.kv_heads)
     norms = (spec.query_norm, spec.key_norm, None)
     for index, (linear, count, norm) in enumerate(zip(spec.inputs, counts, norms, strict=True)):
@@ -62,6 +68,9 @@ def _heads(ctx: Context, spec: Attention, x: Tensor) -> tuple[Tensor, Tensor, Te
         if index == 0 and spec.scaled_queries == "first":
             y = op.times(tape, y)
         split = (ctx.batch, ctx.sequence, count, spec.head_dim)
+        if index == 0 and spec.gated:
+            y, gate = cut(tape, y, (split, split))
+            gate = op.view(op.copied(tape, gate), (ctx.batch, ctx.sequence, count * spec.head_dim))
         over_heads = norm is not None and norm.size == spec.head_dim
         if norm is not None:
             y = ctx.norm(norm, op.view(y, split) if over_heads else y, spec.name)
@@ -70,7 +79,7 @@ def _heads(ctx: Context, spec: Attention, x: Tensor) -> tuple[Tensor, Tensor, Te
         rotated = index < 2 and spec.rotary_dim > 0
         copies = rotated and not over_heads and spec.rotary.form != "complex"
         parts.append(op.view_with_copied_gradient(tape, y, shape) if copies else op.view(y, shape))
-    return parts[0], parts[1], parts[2]
+    return parts[0], parts[1], parts[2], gate
 
 
 def _cut(ctx: Context, spec: Attention, fused: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -173,7 +182,7 @@ def scores(ctx: Context, spec: Attention | LatentAttention, q: Tensor, k: Tensor
     return _eager(ctx, spec, q, k, v, mask)
 
 
-def is_fused(kind: str, spec: Attention | LatentAttention) -> bool:
+def is_fused(kind: str, spec: Attention | LatentAttention | GatedDelta) -> bool:
     """Whether a fused kernel runs; sinks are known to flash attention alone, and some families run none."""
     if spec.scores in ("gpt_neo", "mpt", "bloom"):
         return False

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from memplan.architecture.expert_parts import Experts
 from memplan.architecture.latent_parts import LatentAttention
+from memplan.architecture.linear_parts import GatedDelta
 from memplan.architecture.parts import Attention, Layer, Mlp
 from memplan.memory import operations as op
 from memplan.memory.blocks.attention import attention
 from memplan.memory.blocks.context import Context
+from memplan.memory.blocks.delta import gated_delta
 from memplan.memory.blocks.experts import experts
 from memplan.memory.blocks.latent import latent_attention
 from memplan.memory.blocks.mlp import mlp
@@ -68,8 +70,10 @@ def _parallel_layer(ctx: Context, spec: Layer, x: Tensor) -> Tensor:
     return op.add(tape, op.add(tape, fed, attended), x)
 
 
-def mixer(ctx: Context, spec: Attention | LatentAttention, x: Tensor) -> Tensor:
+def mixer(ctx: Context, spec: Attention | LatentAttention | GatedDelta, x: Tensor) -> Tensor:
     """What mixes the positions of a sequence."""
+    if isinstance(spec, GatedDelta):
+        return gated_delta(ctx, spec, x)
     if isinstance(spec, LatentAttention):
         return latent_attention(ctx, spec, x)
     return attention(ctx, spec, x)

@@ -90,7 +90,8 @@ def positions_and_masks(ctx: Context, layers: Sequence[Layer], tape: Tape) -> li
             ctx.other_positions += [ctx.cos, ctx.sin]
         of_table = "fp32" if any(layer.attention.rotary.fp32_tables for layer in layers) else dtype
         form = next(layer.attention.rotary.form for layer in layers if layer.attention.rotary_dim)
-        shape = (1, ctx.sequence, width // 2 if form == "half_cosines" else width)
+        rows = ctx.batch if any(layer.attention.rotary.per_row for layer in layers) else 1
+        shape = (rows, ctx.sequence, width // 2 if form == "half_cosines" else width)
         angles = tape.new(shape, "fp32")
         ctx.cos = op.to(tape, tape.new(shape, "fp32"), "fp32" if form == "complex" else of_table)
         ctx.sin = op.to(tape, tape.new(shape, "fp32"), of_table) if form != "complex" else ctx.cos

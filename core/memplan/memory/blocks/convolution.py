@@ -1,0 +1,78 @@
+"""Short causal convolutions along the sequence, and the small parameters beside them."""
+
+from __future__ import annotations
+
+from memplan.memory import operations as op
+from memplan.memory.blocks.context import Context
+from memplan.memory.blocks.joining import sliced
+from memplan.memory.products import weight_cast
+from memplan.memory.tape import Grads, Parameter, Tape, Tensor, given
+
+
+def causal_convolution(
+    ctx: Context, name: str, x: Tensor, width: int, kernel: int, *, activated: bool = True
+) -> Tensor:
+    """Each channel over its last positions, padded on both sides and cut, then silu; its gradient in token order."""
+    tape = ctx.tape
+    weight = ctx.parameter(f"{name}.weight", (width, 1, kernel))
+    shape = (ctx.batch, width, ctx.sequence)
+    turned = op.view_with_copied_gradient(tape, x, shape)
+    padded = _convolved(tape, turned, weight, (ctx.batch, width, ctx.sequence + kernel - 1))
+    output = sliced(tape, padded, shape)
+    if activated:
+        output = op.pointwise(tape, output, "convolved")
+    return op.view(output, (ctx.batch, ctx.sequence, width))
+
+
+def _convolved(tape: Tape, x: Tensor, weight: Parameter, shape: tuple[object, ...]) -> Tensor:
+    w: Parameter | Tensor = weight
+    if tape.autocast is not None:
+        x, w = op.to(tape, x, tape.autocast), weight_cast(tape, weight, tape.autocast)
+    trains, needs = tape.needs_grad(w), tape.needs_grad(x)
+    kept = tape.keep(x, "input of the convolution") if trains or needs else None
+    if needs:
+        tape.keep_weight()
+    output = tape.new(shape, x.dtype)
+    if not (trains or needs):
+        return output
+    before, w_shape = x.shape, weight.shape
+
+    def run(grads: list[Tensor | None]) -> Grads:
+        held, dtype = kept, given(grads).dtype
+        grad_x = tape.new(before, dtype) if needs else None
+        grad_w = tape.new(w_shape, dtype) if trains else None
+        del held
+        return grad_x, grad_w
+
+    return tape.record(output, (x, w), run)
+
+
+def plus_parameter(tape: Tape, x: Tensor, bias: Parameter) -> Tensor:
+    """x plus a number for each column; nothing is kept."""
+    output = tape.new(x.shape, op.promoted(x.dtype, bias.dtype))
+    if not tape.needs_grad(x, bias):
+        return output
+    narrow = bias.shape
+    trains = tape.needs_grad(bias)
+
+    def run(grads: list[Tensor | None]) -> Grads:
+        grad = given(grads)
+        return grad, tape.new(narrow, grad.dtype) if trains else None
+
+    return tape.record(output, (x, bias), run)
+
+
+def exponential_of(tape: Tape, weight: Parameter) -> Tensor:
+    """exp of a small parameter in fp32; keeps its result."""
+    output = tape.new(weight.shape, "fp32")
+    if not tape.needs_grad(weight):
+        return output
+    kept = tape.keep(output, "exponential")
+
+    def run(grads: list[Tensor | None]) -> Grads:
+        held = kept
+        result = tape.new(weight.shape, "fp32")
+        del held
+        return (result,)
+
+    return tape.record(output, (weight,), run)
