@@ -24,12 +24,14 @@ def layer(ctx: Context, spec: Layer, x: Tensor) -> Tensor:
     return y
 
 
-def _weights_of_the_layer_before(ctx: Context, spec: Attention | LatentAttention) -> Tensor | None:
+def _weights_of_the_layer_before(ctx: Context, spec: object) -> Tensor | None:
     """Families with scores of their own return weights, which the model's loop holds until the next layer is over.
 
     Without checkpoints they are kept for backward anyway.
     """
-    if ctx.tape.holding or spec.scores == "kernel" or (spec.scores == "falcon" and ctx.setup.attention != "eager"):
+    if not isinstance(spec, Attention) or spec.scores == "kernel" or ctx.tape.holding:
+        return None
+    if spec.scores == "falcon" and ctx.setup.attention != "eager":
         return None
     dtype = ctx.setup.unpacked_dtype if ctx.setup.packed else ctx.tape.autocast or ctx.setup.unpacked_dtype
     return ctx.tape.new((ctx.batch, spec.heads, ctx.sequence, ctx.sequence), dtype)
