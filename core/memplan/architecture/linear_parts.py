@@ -31,6 +31,8 @@ class GatedDelta:
     softcap: bool = False
     sinks: bool = False
     chunked: bool = False
+    scores: str = "kernel"
+    alibi: bool = False
 
     @property
     def fused(self) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Generic, TypeVar
 
-from memplan.architecture.parts import Architecture, Layer, rotary_tables
+from memplan.architecture.parts import Architecture, Attention, Layer, rotary_tables
 from memplan.memory import operations as op
 from memplan.memory import products
 from memplan.memory.blocks.attention import is_fused
@@ -108,8 +108,9 @@ def positions_and_masks(ctx: Context, layers: Sequence[Layer], tape: Tape) -> li
 def _mask(ctx: Context, layers: Sequence[Layer], window: int | None, tape: Tape, dtype: str) -> Tensor | None:
     """A mask where the kernel can not work it out: eager attention always, sdpa from a full sliding window on."""
     own = {layer.attention.scores for layer in layers}
-    if any(layer.attention.alibi for layer in layers):
-        return tape.new((ctx.batch, layers[0].attention.heads, ctx.sequence, ctx.sequence), dtype)
+    for layer in layers:
+        if isinstance(layer.attention, Attention) and layer.attention.alibi:
+            return tape.new((ctx.batch, layer.attention.heads, ctx.sequence, ctx.sequence), dtype)
     if "mpt" in own:
         return tape.new((ctx.batch, 1, ctx.sequence, ctx.sequence), "bool")
     eager = any(not is_fused(ctx.setup.attention, layer.attention) for layer in layers)
