@@ -30,11 +30,13 @@ def test_many_published_models_have_a_composition_of_their_own() -> None:
 
 @pytest.mark.parametrize("entry", COMPOSED, ids=lambda entry: entry.id)
 def test_the_composition_counts_what_the_catalog_counts(entry: CatalogModel) -> None:
-    """The catalog's totals come from building each model with its own library."""
-    architecture = architecture_of(entry.config)
-    assert total(architecture) == entry.parameters.total
-    if entry.parameters.active is not None:
-        assert active(architecture) == pytest.approx(entry.parameters.active, rel=0.02)
+    """The catalog's totals come from building each model with its own library; of a model that sees, the text's part."""
+    architecture, counts = architecture_of(entry.config), entry.parameters
+    assert counts.total is not None
+    seeing = counts.total - (counts.text_only or counts.total)
+    assert total(architecture) == counts.total - seeing
+    if counts.active is not None:
+        assert active(architecture) == counts.active - seeing
 
 
 def test_components_of_a_published_model() -> None:
@@ -164,6 +166,15 @@ def test_a_wrong_value_is_told(more: Config, place: str, words: str) -> None:
     assert caught.value.place == place
     assert words in caught.value.message
     assert str(caught.value).startswith(f"{place}: ")
+
+
+@pytest.mark.parametrize("config", SMALL.values(), ids=SMALL.keys())
+def test_more_layers_than_anyone_builds_are_told(config: Config) -> None:
+    """Layers may be listed one by one, so their number is bounded, as a plan bounds it."""
+    key = "n_layer" if config["model_type"] == "gpt2" else "num_hidden_layers"
+    with pytest.raises(ConfigError) as caught:
+        architecture_of({**config, key: 10**9})
+    assert caught.value.place == f"config.{key}"
 
 
 def test_heads_that_do_not_divide_come_with_a_remedy() -> None:

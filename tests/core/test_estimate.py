@@ -132,6 +132,16 @@ def test_a_master_copy_is_a_term_of_its_own() -> None:
     assert terms["optimizer states"] == pytest.approx(4 * terms["weights"], rel=0.001)  # fp32, as the master copy is
 
 
+@pytest.mark.parametrize("sequence", [64, 4000])
+@pytest.mark.parametrize("training", SET_UPS, ids=str)
+@pytest.mark.parametrize("config", SMALL.values(), ids=SMALL.keys())
+def test_the_loss_is_where_the_logits_are(config: Config, training: dict[str, Any], sequence: int) -> None:
+    found = answer({"config": config}, sequence_length=sequence, **training)
+    for one in all_instants(found):
+        if one.name == "loss":
+            assert one.bytes_by_term["logits and loss"] >= 2 * sequence * config["vocab_size"]
+
+
 # the recipe
 
 
@@ -197,6 +207,17 @@ def test_a_size_with_its_shape_is_walked_in_that_shape() -> None:
     activations = next(term for term in found.terms if term.name == "activations")
     kept = next(row for row in activations.tensors if "checkpointed input" in row.name)
     assert kept.total_bytes == 40 * 1024 * 5120 * 2
+
+
+@pytest.mark.parametrize(
+    ("optimizer", "low", "high"),
+    [("adafactor", 0.0001, 0.01), ("muon", 1.5, 2.0), ("galore", 0.1, 2.0), ("lion", 4, 4)],
+)
+def test_states_that_follow_shapes_follow_those_of_a_usual_model(optimizer: str, low: float, high: float) -> None:
+    """Rows and columns, two-dimensional tensors, a low rank: a count alone has no shape, so one is assumed."""
+    found = answer({"parameters": 7 * GB}, optimizer=optimizer)
+    per_parameter = next(term.largest_bytes for term in found.terms if term.name == "optimizer states") / (7 * GB)
+    assert low <= per_parameter <= high
 
 
 # the device

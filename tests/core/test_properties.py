@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from memplan.errors import MemplanError
@@ -176,7 +176,6 @@ def test_sharding_never_grows_a_device_s_share_of_the_states(
     config: dict[str, Any], training: dict[str, Any], hardware: dict[str, Any]
 ) -> None:
     """Beyond the rounding of each tensor's part to whole blocks."""
-    assume(training["method"] != "freeze")
     alone, one_of_many = states(answer(config, training)), states(answer(config, training, hardware))
     blocks = 512 * 2000
     assert set(one_of_many) <= set(alone)
@@ -236,8 +235,6 @@ def test_a_damaged_configuration_has_an_answer_or_words(
     config: dict[str, Any], data: st.DataObject, value: Any
 ) -> None:
     name = data.draw(st.sampled_from(sorted(config)))
-    if name in ("num_hidden_layers", "n_layer") and value == 10**9:
-        value = 10**4
     answer_or_words(
         Scenario.model_validate({"model": {"config": {**config, name: value}}, "training": {"sequence_length": 64}})
     )
