@@ -32,7 +32,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("save", "&File", "&Save", "Ctrl+S"),
     Command("save_as", "&File", "Save &as…", "Ctrl+Shift+S"),
     Command("-", "&File"),
-    Command("export_chart", "&File", "&Export chart…", "Ctrl+E"),
+    Command("export_chart", "&File", "Export &chart…", "Ctrl+E"),
     Command("-", "&File"),
     Command("quit", "&File", "&Quit", "Ctrl+Q"),
     Command("undo", "&Edit", "&Undo", "Ctrl+Z"),

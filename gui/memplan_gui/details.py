@@ -125,6 +125,7 @@ class Details(QTabWidget):
         self.explanation = ExplanationView(theme)
         self.addTab(self.breakdown, "Breakdown")
         self.addTab(self.explanation, "Explanation")
+        self.setAccessibleName("Views")
         self.tabBar().setAccessibleName("Views")
         self.setMinimumHeight(120)
 

@@ -170,6 +170,11 @@ class ChoiceEdit(QComboBox):
         self.edited.emit(self._choices[position])
         self.finished.emit()
 
+    def showPopup(self) -> None:  # noqa: N802  # Qt's name
+        """The list that opens is called as the field is."""
+        self.view().setAccessibleName(self.accessibleName())
+        super().showPopup()
+
     def wheelEvent(self, event: QWheelEvent) -> None:
         """Leave the wheel to the panel: a choice must not change because someone scrolls past it."""
         event.ignore()

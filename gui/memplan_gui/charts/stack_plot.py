@@ -82,7 +82,7 @@ class StackPlot(pg.PlotWidget):
 
     def __init__(self, look: ChartLook) -> None:
         self._axis = ByteAxis()
-        super().__init__(background=look.roles.window, axisItems={"bottom": self._axis})
+        super().__init__(background=look.roles.window, axisItems={"bottom": self._axis}, enableMenu=False)
         self._look = look
         self._chart: StackChart | None = None
         self._pointed: Spot | None = None
@@ -105,12 +105,15 @@ class StackPlot(pg.PlotWidget):
         self.scene().sigMouseClicked.connect(self._mouse_clicked)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setAccessibleName("Memory by instant, chart")
+        self.viewport().setAccessibleName("Memory by instant, chart")
         self.restyle(look)
 
     def _prepare_axes(self) -> None:
         plot = self.getPlotItem()
         plot.hideButtons()
-        plot.setMenuEnabled(False)
+        # The menu that is never shown belongs to nobody: it would outlive the window.
+        plot.ctrlMenu.deleteLater()
+        plot.ctrlMenu = None
         plot.hideAxis("left")
         view = self.getViewBox()
         view.setMouseEnabled(x=True, y=False)
@@ -272,7 +275,8 @@ class StackPlot(pg.PlotWidget):
     def resizeEvent(self, event: QResizeEvent | None) -> None:
         """Totals need the same room in pixels at every width."""
         super().resizeEvent(event)
-        if getattr(self, "_chart", None) is not None:  # pyqtgraph resizes while it is still being made
+        # pyqtgraph resizes it while it is still being made, and after it was closed.
+        if getattr(self, "_chart", None) is not None and self.plotItem is not None:
             self.show_chart(self._chart)
 
     def leaveEvent(self, event: QEvent) -> None:

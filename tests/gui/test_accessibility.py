@@ -1,0 +1,131 @@
+"""Who cannot see or has no mouse: every control has a name, every command a key, every chart a sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QAccessible, QKeySequence
+from PySide6.QtWidgets import QApplication, QScrollBar, QWidget
+
+from memplan_gui.actions import COMMANDS
+from memplan_gui.document import PlanDocument
+from memplan_gui.first_plan import example_plan
+from memplan_gui.window import Window
+
+# Every kind of scenario shows other fields.
+SET_UPS = ("full", "lora", "qlora", "freeze", "inference")
+
+
+def controls(window: Window) -> list[QWidget]:
+    """What the keyboard can reach."""
+    return [
+        child
+        for child in window.findChildren(QWidget)
+        if child.focusPolicy() & Qt.FocusPolicy.TabFocus and not isinstance(child, QScrollBar)
+    ]
+
+
+def is_inner(widget: QWidget) -> bool:
+    """Part of a control that has a name itself: a header of a table, the list of a choice that is closed."""
+    kinds = {part.metaObject().className() for part in (widget, widget.parent()) if part is not None}
+    return widget.objectName().startswith("qt_") or bool(kinds & {"QHeaderView", "QComboBoxPrivateContainer"})
+
+
+@pytest.fixture
+def example(open_window: Callable[..., Window]) -> Window:
+    return open_window(PlanDocument(example_plan()))
+
+
+@pytest.mark.parametrize("method", SET_UPS)
+def test_every_control_has_a_name(example: Window, method: str) -> None:
+    example.document.edit("scenarios[0].training.method", method)
+    example.document.edit("scenarios[0].hardware.devices", 8)
+    example.answers.finish()
+    found = [widget for widget in controls(example) if not is_inner(widget)]
+    assert len(found) > 40
+    nameless = [
+        widget for widget in found if not QAccessible.queryAccessibleInterface(widget).text(QAccessible.Text.Name)
+    ]
+    assert nameless == []
+
+
+def test_every_field_is_described(example: Window) -> None:
+    for path, row in example.plan_panel.rows.items():
+        assert row.editor.accessibleDescription(), path
+        assert row.editor.toolTip(), path
+
+
+def test_no_input_is_out_of_the_keyboards_reach(example: Window) -> None:
+    for path, row in example.plan_panel.rows.items():
+        assert row.editor.focusPolicy() & Qt.FocusPolicy.TabFocus, path
+
+
+def test_tab_walks_through_the_window_from_left_to_right(example: Window, qapp: QApplication) -> None:
+    example.plan_panel.focus_first()
+    seen: list[QWidget] = []
+    widget: QWidget | None = qapp.focusWidget() or example.plan_panel.rows["model.catalog"].editor
+    for _ in range(400):
+        assert widget is not None
+        widget = widget.nextInFocusChain()
+        if widget in seen:
+            break
+        if widget.focusPolicy() & Qt.FocusPolicy.TabFocus and widget.isVisibleTo(example):
+            seen.append(widget)
+    panel = [at for at, widget in enumerate(seen) if example.plan_panel.isAncestorOf(widget)]
+    answer = [at for at, widget in enumerate(seen) if example.answer_panel.isAncestorOf(widget)]
+    assert panel
+    assert answer
+    order = [widget for widget in seen if example.plan_panel.isAncestorOf(widget)]
+    tops = [widget.mapTo(example, widget.rect().topLeft()).y() for widget in order]
+    # Reading order: the chain may begin in the middle of the panel, and steps back up once at most.
+    assert sum(later < earlier - 30 for earlier, later in pairwise(tops)) <= 1
+
+
+def test_every_command_has_a_key_or_is_in_a_menu_that_the_keyboard_opens(example: Window) -> None:
+    for command in COMMANDS:
+        if command.id == "-":
+            continue
+        assert "&" in command.text, command.text
+        if not command.id.endswith(":") and command.id not in ("open_example", "about"):
+            assert command.shortcut, command.text
+
+
+def test_keys_are_used_once(example: Window) -> None:
+    keys = [action.shortcut().toString() for action in example.menus.actions.values()]
+    levers = [action.shortcut().toString() for action in example.menus.submenus["levers"].actions()]
+    used = [key for key in (*keys, *levers) if key]
+    assert len(used) == len(set(used))
+    assert all(not QKeySequence(key).isEmpty() for key in used)
+
+
+def test_the_letters_of_each_menu_are_used_once() -> None:
+    letters: dict[str, list[str]] = {}
+    for command in COMMANDS:
+        if command.id != "-":
+            letters.setdefault(command.menu, []).append(command.text.split("&")[1][0].lower())
+    for menu, used in letters.items():
+        assert len(used) == len(set(used)), (menu, sorted(used))
+
+
+def test_the_chart_has_a_name_and_a_sentence(example: Window) -> None:
+    plot = example.answer_panel.chart.plot
+    assert plot is not None
+    assert plot.accessibleName()
+    assert plot.accessibleDescription().startswith("Memory over a later step: the peak is")
+
+
+def test_the_verdict_and_the_levers_are_spoken(example: Window) -> None:
+    panel = example.answer_panel
+    assert panel.verdict.accessibleDescription().startswith(panel.verdict.text.split("\n")[0])
+    for button in panel.levers.buttons:
+        assert button.card is not None
+        assert button.accessibleDescription() == button.card.spoken
+
+
+def test_an_error_is_spoken(example: Window) -> None:
+    example.files.failed.emit("x.memplan: is not a plan.")
+    assert example.answer_panel.notice.accessibleName() == "Problem"
+    assert example.answer_panel.notice.accessibleDescription() == "x.memplan: is not a plan."

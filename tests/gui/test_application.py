@@ -1,0 +1,212 @@
+"""The start: what opens, in which order it is painted, and what becomes of errors that nobody expected."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QUrl
+from PySide6.QtGui import QFileOpenEvent, QImage
+from pytestqt.qtbot import QtBot
+
+from memplan import load_plan, save_plan
+from memplan_gui import dialogs
+from memplan_gui.__main__ import main, options, size
+from memplan_gui.application import Application, Options, StartUp, _hook_for
+from memplan_gui.document import new_plan
+from memplan_gui.first_plan import example_plan, first_plan
+from memplan_gui.settings import Settings
+from memplan_gui.theme import Theme
+from memplan_gui.window import Window
+
+
+def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Runs the application in a process of its own."""
+    return subprocess.run(
+        [sys.executable, "-m", "memplan_gui", *arguments],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        env={**os.environ, **environment},
+    )
+
+
+def test_the_start_paints_before_it_loads(tmp_path: Path) -> None:
+    result = run(MEMPLAN_MARKS="1", MEMPLAN_EXIT_WHEN_PAINTED="1", XDG_CONFIG_HOME=str(tmp_path))
+    assert result.returncode == 0, result.stderr
+    assert [line for line in result.stderr.splitlines() if line.startswith("mark")] == [
+        "mark first_paint",
+        "mark all_painted",
+    ]
+
+
+def test_the_shell_is_there_before_pydantic_and_pyqtgraph() -> None:
+    code = (
+        "import sys\n"
+        "from memplan_gui.application import Settings, Theme, Window, QApplication\n"
+        "app = QApplication([])\n"
+        "window = Window(Theme(app), Settings(forgotten=True))\n"
+        "window.show(); app.processEvents()\n"
+        "print(sorted({'pydantic', 'pyqtgraph', 'numpy', 'memplan.estimate'} & set(sys.modules)))"
+    )
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    assert result.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_a_screenshot_shows_the_window(tmp_path: Path, theme: str) -> None:
+    picture, plan = tmp_path / "window.png", tmp_path / "p.memplan"
+    save_plan(new_plan(), plan)
+    result = run("--screenshot", str(picture), "--size", "1280x800", "--theme", theme, str(plan))
+    assert result.returncode == 0, result.stderr
+    image = QImage(str(picture))
+    assert (image.width(), image.height()) == (1280, 800)
+    corner = image.pixelColor(1270, 790).lightness()
+    assert corner > 200 if theme == "light" else corner < 60
+
+
+def test_a_screenshot_that_cannot_be_written_says_so(tmp_path: Path) -> None:
+    result = run("--screenshot", str(tmp_path / "missing" / "w.png"))
+    assert result.returncode == 2
+    assert "folder does not exist" in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_arguments_are_read() -> None:
+    assert options([]) is None
+    assert options(["x.memplan"]) is None
+    given = options(["--size", "800x600", "--theme", "dark", "x.memplan"])
+    assert given is not None
+    assert (given.size, given.theme, given.file) == ((800, 600), "dark", Path("x.memplan"))
+    assert size("1280X800") == (1280, 800)
+
+
+def test_wrong_arguments_are_told(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["--size", "large"])
+    assert ended.value.code == 2
+    assert "write 1280x800" in capsys.readouterr().err
+
+
+def test_the_first_start_opens_the_example() -> None:
+    first = first_plan(None, [])
+    assert first.is_example
+    assert first.plan == example_plan()
+    assert first.plan.scenarios[0].model.catalog == "meta-llama/Llama-3.1-8B"
+
+
+def test_a_later_start_opens_the_latest_plan_or_the_example(tmp_path: Path) -> None:
+    path = tmp_path / "p.memplan"
+    save_plan(new_plan(), path)
+    assert first_plan(None, [path]).path == path
+    path.unlink()
+    assert first_plan(None, [path]).plan == example_plan()
+
+
+def test_a_bad_file_on_the_command_line_is_told_beside_the_example(tmp_path: Path) -> None:
+    bad = tmp_path / "bad.memplan"
+    bad.write_text("nonsense")
+    first = first_plan(bad, [])
+    assert "bad.memplan" in first.problem
+    assert first.plan == example_plan()
+
+
+def test_a_config_on_the_command_line_becomes_a_plan(tmp_path: Path) -> None:
+    folder = tmp_path / "Tiny"
+    folder.mkdir()
+    (folder / "config.json").write_text('{"model_type": "llama", "hidden_size": 64}')
+    first = first_plan(folder / "config.json", [])
+    assert first.plan.title == "Tiny"
+    assert first.plan.scenarios[0].model.kind == "config"
+
+
+@pytest.fixture
+def started(qtbot: QtBot, qapp: Application, theme: Theme, settings: Settings) -> Iterator[Callable[[Options], Window]]:
+    starts: list[StartUp] = []
+
+    def start(options: Options) -> Window:
+        window = Window(theme, settings)
+        qtbot.addWidget(window, before_close_func=lambda opened: opened.document.undo_stack.setClean())
+        start_up = StartUp(qapp, window, settings, options)
+        starts.append(start_up)
+        qapp.file_wanted.connect(start_up.open_when_ready)
+        with qtbot.waitSignal(start_up.ready, timeout=20_000):
+            window.show()
+        return window
+
+    yield start
+    for start_up in starts:  # the application lives on, and must not hand files to a window that is gone
+        qapp.file_wanted.disconnect(start_up.open_when_ready)
+        start_up.deleteLater()
+
+
+def test_the_start_shows_the_answer_and_what_to_do_first(
+    started: Callable[[Options], Window], settings: Settings
+) -> None:
+    window = started(Options())
+    assert window.answer_panel.chart.plot is not None
+    assert window.answer_panel.verdict.text
+    assert "Change anything" in window.answer_panel.notice.text
+    window.answer_panel.notice._close.click()
+    assert settings.knows_the_window
+
+
+def test_a_file_that_the_system_hands_over_is_opened(
+    started: Callable[[Options], Window], qapp: Application, tmp_path: Path
+) -> None:
+    path = tmp_path / "p.memplan"
+    save_plan(new_plan(), path)
+    window = started(Options())
+    qapp.sendEvent(qapp, QFileOpenEvent(QUrl.fromLocalFile(str(path))))
+    assert window.document.path == path
+    assert window.document.plan == load_plan(path)
+
+
+def test_an_error_that_nobody_expected_is_told_once(
+    qapp: Application, monkeypatch: pytest.MonkeyPatch, qtbot: QtBot, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told: list[str] = []
+    monkeypatch.setattr(dialogs, "show_problem", lambda parent, title, text, details: told.append(details))
+    hook = _hook_for(None, alone=False)  # type: ignore[arg-type]  # no window is needed to tell
+    for _ in range(2):
+        try:
+            raise RuntimeError("odd")
+        except RuntimeError as error:
+            hook(RuntimeError, error, error.__traceback__)
+    qtbot.waitUntil(lambda: bool(told), timeout=2000)
+    assert len(told) == 1
+    assert "RuntimeError: odd" in told[0]
+    assert "odd" in capsys.readouterr().err
+
+
+def test_settings_survive_damage(tmp_path: Path) -> None:
+    file = tmp_path / "settings.ini"
+    file.write_text("[General]\ntheme=purple\nunit=7\nrecent=\n\x00garbage\n[window]\ngeometry=nonsense\n")
+    settings = Settings(file)
+    assert (settings.theme, settings.unit, settings.recent) == ("system", "gib", [])
+    assert settings.state("geometry").isEmpty()
+
+
+def test_recent_files_are_ten_and_each_once(settings: Settings, tmp_path: Path) -> None:
+    for number in (*range(12), 5):
+        settings.add_recent(tmp_path / f"{number}.memplan")
+    names = [path.name for path in settings.recent]
+    assert len(names) == 10
+    assert names[0] == "5.memplan"
+    assert len(set(names)) == 10
+    again = Settings(tmp_path / "settings.ini")
+    settings.save()
+    assert again.recent == settings.recent
+
+
+def test_forgotten_settings_write_nothing(tmp_path: Path) -> None:
+    settings = Settings(forgotten=True)
+    settings.add_recent(tmp_path / "p.memplan")
+    settings.save()
+    assert [path.name for path in settings.recent] == ["p.memplan"]
+    assert Settings(forgotten=True).recent == []

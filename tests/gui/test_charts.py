@@ -1,0 +1,219 @@
+"""The stacked chart: its geometry, its keys, and that every export has text and bars."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from PySide6.QtCore import QPointF, QRectF, QSizeF, Qt
+from PySide6.QtGui import QColor, QFont, QImage, QPainter
+from PySide6.QtSvg import QSvgRenderer
+from pytestqt.qtbot import QtBot
+
+from memplan import GIB, Estimate, MemplanError
+from memplan_gui.charts.export import Paint, export, image_of, pdf_bytes, png_bytes, svg_bytes
+from memplan_gui.charts.legend import BEYOND, NEED, legend_texts, place_entries
+from memplan_gui.charts.look import ChartLook, hatch, paper_look
+from memplan_gui.charts.scale import Scale
+from memplan_gui.charts.stack_marks import Spot, StackMarks, chart_fonts, end_of_axis, paint_stack
+from memplan_gui.charts.stack_picture import PICTURE_SIZE, StackPicture, paint_picture
+from memplan_gui.charts.stack_plot import StackPlot
+from memplan_gui.colours import TERM_LOOKS
+from memplan_gui.presenters.stack import stack_chart
+
+SVG = "{http://www.w3.org/2000/svg}"
+SIZE = QSizeF(PICTURE_SIZE)
+
+
+@pytest.fixture
+def look(qapp: object) -> ChartLook:
+    return paper_look(*chart_fonts(QFont().family(), 13))
+
+
+@pytest.fixture
+def paint(estimate: Estimate, look: ChartLook) -> Paint:
+    picture = StackPicture(stack_chart(estimate, "gib"), "Plan — scenario", "Does not fit: 4 GiB over.", "bf16 weights")
+    return lambda painter: paint_picture(painter, picture, look)
+
+
+@pytest.fixture
+def marks(estimate: Estimate, look: ChartLook) -> StackMarks:
+    return StackMarks(stack_chart(estimate, "gib"), QRectF(100, 0, 300, 300), Scale(0, 30 * GIB, 100, 400), look)
+
+
+def test_a_segment_is_found_under_a_point(marks: StackMarks) -> None:
+    # Ten pixels a GiB, a hundred pixels a bar: the peak's bar is the third.
+    assert marks.spot_at(QPointF(110, 250)) == Spot(2, "weights")
+    assert marks.spot_at(QPointF(185, 250)) == Spot(2, "gradients")
+    assert marks.spot_at(QPointF(350, 250)) is None  # behind the bar
+    assert marks.spot_at(QPointF(110, 201)) is None  # between two bars
+    assert marks.spot_at(QPointF(50, 250)) is None  # where the names stand
+
+
+def test_bars_are_as_long_as_their_bytes(marks: StackMarks) -> None:
+    rect = marks.bar_rect(0, 8 * GIB, 9 * GIB)
+    assert (rect.left(), rect.width()) == (180, 10)
+
+
+def test_the_axis_has_room_for_the_total_at_every_width(estimate: Estimate, look: ChartLook) -> None:
+    chart = stack_chart(estimate, "gib")
+    for width in (240.0, 900.0):
+        end = end_of_axis(chart, look, width)
+        behind = width * (1 - chart.longest / end)
+        assert behind >= look.width("bold", "24.0 GiB  peak")
+        assert end >= chart.usable
+
+
+def test_what_does_not_fit_is_painted_to_its_end(estimate: Estimate, look: ChartLook) -> None:
+    image = QImage(500, 300, QImage.Format.Format_RGB32)
+    image.fill(0xFFFFFFFF)
+    chart = stack_chart(estimate, "gib")
+    marks = StackMarks(chart, QRectF(100, 0, 380, 300), Scale(0, 38 * GIB, 100, 480), look)
+    painter = QPainter(image)
+    paint_stack(painter, marks, clip=True)
+    painter.end()
+    row = round(marks.bar_rect(2, 0, 1).top()) + 5
+    colours = {image.pixelColor(x, row).name().upper() for x in range(100 + 200, 100 + 240)}
+    assert TERM_LOOKS["temporary buffers"].colour in colours  # un-clamped: it lies beyond the 20 GiB that are usable
+    assert look.colour("does_not_fit").name().upper() in colours  # and hatched
+
+
+def test_hatching_stays_inside_its_rectangle(qapp: object) -> None:
+    image = QImage(60, 40, QImage.Format.Format_RGB32)
+    image.fill(0xFFFFFFFF)
+    painter = QPainter(image)
+    for rising in (True, False):
+        hatch(painter, QRectF(10, 10, 30, 20), QColor("black"), rising=rising)
+    painter.end()
+    inked = {(x, y) for x in range(60) for y in range(40) if image.pixelColor(x, y).lightness() < 200}
+    assert inked
+    assert all(9 <= x <= 41 and 9 <= y <= 31 for x, y in inked)
+
+
+def test_the_legend_is_in_stack_order_and_wraps(estimate: Estimate, look: ChartLook) -> None:
+    texts = legend_texts(stack_chart(estimate, "gib"))
+    assert texts[:2] == ["weights", "gradients"]
+    assert texts[-2:] == [NEED, BEYOND]
+    assert {entry.line for entry in place_entries(texts, look, 10_000)} == {0}
+    narrow = place_entries(texts, look, 200)
+    assert [entry.text for entry in narrow] == texts
+    assert narrow[-1].line > 1
+
+
+def test_svg_has_text_as_text_and_a_bar_for_each_segment(paint: Paint, estimate: Estimate) -> None:
+    root = ElementTree.fromstring(svg_bytes(paint, SIZE, "Plan — scenario"))
+    texts = {"".join(text.itertext()).strip() for text in root.iter(f"{SVG}text")}
+    assert {"Optimizer step", "Plan — scenario", "gradients 8.00", "24.0 GiB  peak"} <= texts
+    assert "20.0 GiB usable · Card 20 GB" in texts
+    title = root.find(f"{SVG}title")
+    assert title is not None
+    assert title.text == "Plan — scenario"
+    source = ElementTree.tostring(root, encoding="unicode").lower()
+    for bar in stack_chart(estimate, "gib").bars:
+        for segment in bar.segments:
+            assert TERM_LOOKS[segment.term].colour.lower() in source
+
+
+def lightest_bar_pixels(image: QImage) -> int:
+    """How many pixels have the colour of the weights."""
+    wanted = QColor(TERM_LOOKS["weights"].colour).rgb()
+    return sum(image.pixel(x, y) == wanted for x in range(0, image.width(), 2) for y in range(0, image.height(), 2))
+
+
+def test_svg_draws_bars_in_qt(paint: Paint) -> None:
+    image = QImage(960, 480, QImage.Format.Format_RGB32)
+    image.fill(0xFFFFFFFF)
+    painter = QPainter(image)
+    QSvgRenderer(svg_bytes(paint, SIZE, "t")).render(painter)
+    painter.end()
+    assert lightest_bar_pixels(image) > 1000
+
+
+@pytest.mark.skipif(shutil.which("rsvg-convert") is None, reason="librsvg's converter is not installed")
+def test_svg_draws_bars_in_another_reader(paint: Paint, tmp_path: Path) -> None:
+    # Qt's own reader shows bars even where others show none, so one of the others looks at it.
+    source, picture = tmp_path / "chart.svg", tmp_path / "chart.png"
+    source.write_bytes(svg_bytes(paint, SIZE, "t"))
+    subprocess.run(["rsvg-convert", str(source), "-o", str(picture)], check=True, timeout=60)
+    assert lightest_bar_pixels(QImage(str(picture))) > 1000
+
+
+def test_png_is_twice_as_fine_as_its_size(paint: Paint) -> None:
+    image = QImage.fromData(png_bytes(paint, SIZE))
+    assert (image.width(), image.height()) == (1920, 960)
+    assert lightest_bar_pixels(image) > 4000
+    assert image_of(paint, SIZE).devicePixelRatio() == 2
+
+
+def test_pdf_is_one_page_of_the_pictures_shape(paint: Paint) -> None:
+    data = pdf_bytes(paint, SIZE, "t")
+    assert data.startswith(b"%PDF-")
+    box = re.search(rb"/MediaBox \[0 0 ([0-9.]+) ([0-9.]+)\]", data)
+    assert box is not None
+    assert float(box[1]) / float(box[2]) == pytest.approx(2, rel=0.01)
+
+
+@pytest.mark.parametrize("name", ["chart", "chart.bmp"])
+def test_an_unknown_format_is_refused_in_words(paint: Paint, tmp_path: Path, name: str) -> None:
+    with pytest.raises(MemplanError, match=r"End it in \.png, \.svg or \.pdf"):
+        export(tmp_path / name, paint, SIZE, "t")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_failed_export_leaves_what_was_there(paint: Paint, tmp_path: Path) -> None:
+    with pytest.raises(MemplanError, match="folder does not exist"):
+        export(tmp_path / "missing" / "chart.png", paint, SIZE, "t")
+
+
+@pytest.fixture
+def plot(qtbot: QtBot, look: ChartLook, estimate: Estimate) -> StackPlot:
+    plot = StackPlot(look)
+    qtbot.addWidget(plot)
+    plot.resize(900, 300)
+    plot.show()
+    plot.show_chart(stack_chart(estimate, "gib"))
+    return plot
+
+
+def test_arrows_walk_over_segments_and_enter_pins(plot: StackPlot, qtbot: QtBot) -> None:
+    pointed: list[Spot | None] = []
+    plot.pointed.connect(pointed.append)
+    qtbot.keyClick(plot, Qt.Key.Key_Right)
+    assert pointed == [Spot(2, "weights")]  # the walk begins at the peak
+    qtbot.keyClick(plot, Qt.Key.Key_Right)
+    qtbot.keyClick(plot, Qt.Key.Key_Up)
+    assert pointed[1:] == [Spot(2, "gradients"), Spot(1, "weights")]  # forward holds no gradients
+    qtbot.keyClick(plot, Qt.Key.Key_Return)
+    assert plot.pinned_spot == Spot(1, "weights")
+    qtbot.keyClick(plot, Qt.Key.Key_Escape)
+    assert plot.pinned_spot is None
+
+
+def test_zooming_is_told_and_undone(plot: StackPlot) -> None:
+    told: list[bool] = []
+    plot.zoomed.connect(told.append)
+    whole = plot.getViewBox().viewRange()[0]
+    plot.zoom(0.5)
+    assert plot.getViewBox().viewRange()[0] != whole
+    plot.show_all()
+    assert plot.getViewBox().viewRange()[0] == pytest.approx(whole)
+    assert told == [True, False]
+
+
+def test_the_scale_stays_when_bars_shrink_and_grows_at_once(plot: StackPlot, estimate: Estimate) -> None:
+    from dataclasses import replace
+
+    end = plot.getViewBox().viewRange()[0][1]
+    smaller = replace(estimate, instants=estimate.instants[:2], usable_bytes=15 * GIB)
+    plot.show_chart(stack_chart(smaller, "gib"))
+    assert plot.getViewBox().viewRange()[0][1] == pytest.approx(end)
+    plot.show_chart(stack_chart(replace(estimate, usable_bytes=80 * GIB), "gib"))
+    assert plot.getViewBox().viewRange()[0][1] > 80 * GIB
+
+
+def test_the_axis_begins_at_zero(plot: StackPlot) -> None:
+    assert plot.getViewBox().viewRange()[0][0] == 0

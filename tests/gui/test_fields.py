@@ -1,0 +1,234 @@
+"""Editors: what they read, what they write, when they say so."""
+
+from __future__ import annotations
+
+import pytest
+from PySide6.QtCore import Qt
+from pytestqt.qtbot import QtBot
+
+from memplan import GIB
+from memplan_gui.catalog_hits import Hit
+from memplan_gui.fields import (
+    BytesEdit,
+    ChoiceEdit,
+    FractionEdit,
+    IntegerEdit,
+    NamesEdit,
+    NotesEdit,
+    TextEdit,
+    ToggleEdit,
+)
+from memplan_gui.search_field import SearchEdit
+from memplan_gui.theme import Theme
+
+
+class Heard(list[object]):
+    """What an editor said."""
+
+    def __init__(self, editor: object) -> None:
+        super().__init__()
+        editor.edited.connect(self.append)  # type: ignore[attr-defined]  # every editor has it
+
+
+def type_over(qtbot: QtBot, editor: IntegerEdit, text: str) -> None:
+    editor.selectAll()
+    qtbot.keyClicks(editor, text)
+
+
+@pytest.fixture
+def length(qtbot: QtBot) -> IntegerEdit:
+    editor = IntegerEdit(doubling=True)
+    qtbot.addWidget(editor)
+    editor.set_value(2048)
+    editor.show()
+    editor.setFocus()
+    return editor
+
+
+@pytest.mark.parametrize(
+    ("typed", "value"),
+    [("4096", 4096), ("8k", 8000), ("8ki", 8192), ("1.5M", 1_500_000), ("15T", 15 * 10**12), ("128 256", 128_256)],
+)
+def test_counts_are_read_beyond_32_bits(qtbot: QtBot, length: IntegerEdit, typed: str, value: int) -> None:
+    heard = Heard(length)
+    type_over(qtbot, length, typed)
+    assert heard[-1] == value
+
+
+def test_each_readable_text_is_an_edit_and_the_rest_waits(qtbot: QtBot, length: IntegerEdit) -> None:
+    heard = Heard(length)
+    type_over(qtbot, length, "4k")
+    assert heard == [4, 4000]
+    qtbot.keyClicks(length, "x")
+    assert heard == [4, 4000]
+
+
+def test_what_cannot_be_read_is_said_and_given_up(qtbot: QtBot, length: IntegerEdit) -> None:
+    said: list[str] = []
+    length.unreadable.connect(said.append)
+    type_over(qtbot, length, "many")
+    qtbot.keyClick(length, Qt.Key.Key_Return)
+    assert said == ["'many' is not a count; write 4096, 8k, 8ki (8192), 1.5M, 7B or 15T."]
+    assert length.text() == "2048"
+
+
+def test_text_stays_while_it_is_typed_and_is_tidied_when_done(qtbot: QtBot, length: IntegerEdit) -> None:
+    length.edited.connect(length.set_value)
+    type_over(qtbot, length, "16k")
+    assert length.text() == "16k"
+    qtbot.keyClick(length, Qt.Key.Key_Return)
+    assert length.text() == "16\u2009000"
+
+
+def test_escape_brings_the_value_back(qtbot: QtBot, length: IntegerEdit) -> None:
+    type_over(qtbot, length, "x")
+    qtbot.keyClick(length, Qt.Key.Key_Escape)
+    assert length.text() == "2048"
+
+
+def test_arrows_double_and_step(qtbot: QtBot, length: IntegerEdit) -> None:
+    heard = Heard(length)
+    qtbot.keyClick(length, Qt.Key.Key_Up)
+    qtbot.keyClick(length, Qt.Key.Key_Down)
+    assert heard == [4096, 1024]
+    batch = IntegerEdit()
+    qtbot.addWidget(batch)
+    batch.set_value(4)
+    stepped = Heard(batch)
+    qtbot.keyClick(batch, Qt.Key.Key_Up)
+    qtbot.keyClick(batch, Qt.Key.Key_PageUp)
+    assert stepped == [5, 8]
+
+
+def test_optional_counts_can_be_left_out(qtbot: QtBot) -> None:
+    editor = IntegerEdit(optional=True)
+    qtbot.addWidget(editor)
+    editor.set_value(32)
+    heard = Heard(editor)
+    editor.selectAll()
+    qtbot.keyClick(editor, Qt.Key.Key_Delete)
+    assert heard == [None]
+
+
+def test_a_fraction_is_shown_as_per_cent(qtbot: QtBot) -> None:
+    editor = FractionEdit()
+    qtbot.addWidget(editor)
+    editor.set_value(0.05)
+    assert editor.text() == "5 %"
+    heard = Heard(editor)
+    editor.selectAll()
+    qtbot.keyClicks(editor, "7.5%")
+    assert heard[-1] == 0.075
+
+
+def test_bytes_follow_the_unit(qtbot: QtBot) -> None:
+    editor = BytesEdit()
+    qtbot.addWidget(editor)
+    editor.set_value(2 * GIB)
+    assert editor.text() == "2 GiB"
+    editor.set_unit("gb")
+    assert editor.text() == "2.14748 GB"
+
+
+def test_names_are_a_list_or_a_word_for_one(qtbot: QtBot) -> None:
+    editor = NamesEdit(("all-linear",))
+    qtbot.addWidget(editor)
+    editor.set_value("all-linear")
+    assert editor.text() == "all-linear"
+    heard = Heard(editor)
+    editor.edited.connect(editor.set_value)
+    editor.selectAll()
+    qtbot.keyClicks(editor, "q_proj, v_proj")
+    assert heard[-1] == ("q_proj", "v_proj")
+    editor.selectAll()
+    qtbot.keyClicks(editor, "all-linear")
+    assert heard[-1] == "all-linear"
+
+
+def test_an_optional_text_that_is_empty_is_not_given(qtbot: QtBot) -> None:
+    editor = TextEdit(optional=True)
+    qtbot.addWidget(editor)
+    editor.set_value("4.48")
+    heard = Heard(editor)
+    editor.selectAll()
+    qtbot.keyClick(editor, Qt.Key.Key_Backspace)
+    assert heard == [None]
+
+
+def test_choices_and_toggles_say_only_what_a_person_does(qtbot: QtBot) -> None:
+    choice, toggle = ChoiceEdit([("One", "1"), ("Two", "2")]), ToggleEdit("Yes")
+    qtbot.addWidget(choice)
+    qtbot.addWidget(toggle)
+    heard, toggled = Heard(choice), Heard(toggle)
+    choice.set_value("2")
+    toggle.set_value(True)
+    assert (heard, toggled) == ([], [])
+    qtbot.keyClick(choice, Qt.Key.Key_Up)
+    qtbot.keyClick(toggle, Qt.Key.Key_Space)
+    assert (heard, toggled) == (["1"], [False])
+
+
+def test_notes_say_what_is_typed(qtbot: QtBot) -> None:
+    notes = NotesEdit()
+    qtbot.addWidget(notes)
+    notes.set_value("a")
+    heard = Heard(notes)
+    notes.moveCursor(notes.textCursor().MoveOperation.End)
+    qtbot.keyClicks(notes, "b")
+    assert heard == ["ab"]
+
+
+# The offscreen platform says that it cannot do what a list that pops up asks of a window system.
+POPS_UP = pytest.mark.qt_log_ignore("This plugin does not support", extend=True)
+
+HITS = [Hit("meta/Llama-8B", "meta/Llama-8B", "8B"), Hit("meta/Llama-70B", "meta/Llama-70B", "70B")]
+
+
+@pytest.fixture
+def search(qtbot: QtBot, theme: Theme) -> SearchEdit:
+    editor = SearchEdit(
+        lambda query: [hit for hit in HITS if query.lower() in hit.text.lower()],
+        lambda value: value.rpartition("/")[2],
+        "No model matches “{}”.",
+        theme,
+    )
+    qtbot.addWidget(editor)
+    editor.set_value("meta/Llama-8B")
+    editor.show()
+    return editor
+
+
+@POPS_UP
+def test_a_search_shows_titles_and_takes_the_best_hit(qtbot: QtBot, search: SearchEdit) -> None:
+    assert search.text() == "Llama-8B"
+    heard = Heard(search)
+    search.selectAll()
+    qtbot.keyClicks(search, "70")
+    assert [hit.value for hit in search.hits()] == ["meta/Llama-70B"]
+    assert heard == []
+    search._list.hide()
+    qtbot.keyClick(search, Qt.Key.Key_Return)
+    assert heard == ["meta/Llama-70B"]
+
+
+@POPS_UP
+def test_a_search_takes_what_is_picked_from_the_list(qtbot: QtBot, search: SearchEdit) -> None:
+    heard = Heard(search)
+    qtbot.keyClick(search, Qt.Key.Key_Down)
+    assert len(search.hits()) == 2
+    qtbot.keyClick(search._list, Qt.Key.Key_Down)
+    qtbot.keyClick(search._list, Qt.Key.Key_Return)
+    assert heard == ["meta/Llama-70B"]
+
+
+@POPS_UP
+def test_a_search_without_hits_says_so_and_keeps_the_entry(qtbot: QtBot, search: SearchEdit) -> None:
+    said: list[str] = []
+    search.unreadable.connect(said.append)
+    search.selectAll()
+    qtbot.keyClicks(search, "zzz")
+    qtbot.keyClick(search, Qt.Key.Key_Return)
+    assert said == ["No model matches “zzz”."]
+    qtbot.keyClick(search, Qt.Key.Key_Escape)
+    assert search.text() == "Llama-8B"
+    assert search.value() == "meta/Llama-8B"

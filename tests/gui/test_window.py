@@ -1,0 +1,372 @@
+"""The whole window: what a person does, and what stands on screen then."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
+from PySide6.QtGui import QDropEvent, QGuiApplication
+from pytestqt.qtbot import QtBot
+
+from memplan import load_plan, save_plan, verdict_sentence
+from memplan_gui import dialogs
+from memplan_gui.charts.stack_marks import Spot
+from memplan_gui.document import PlanDocument, new_plan
+from memplan_gui.first_plan import example_plan
+from memplan_gui.settings import Settings
+from memplan_gui.window import Window
+
+OpenWindow = Callable[..., Window]
+BATCH = "training.micro_batch"
+
+
+def edit(window: Window, path: str, value: Any) -> bool:
+    taken = window.document.edit(window.document.full_path(path), value)
+    window.document.end_gesture()
+    window.answers.finish()
+    return taken
+
+
+def drop(window: Window, path: Path) -> None:
+    data = QMimeData()
+    data.setUrls([QUrl.fromLocalFile(str(path))])
+    event = QDropEvent(
+        QPointF(9, 9), Qt.DropAction.CopyAction, data, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
+    )
+    window.dropEvent(event)
+
+
+# A person who has never seen it asks: does a full fine-tune of Llama 3.1 8B fit 80 GB, and what would make it fit?
+
+
+def test_the_example_answers_and_says_what_would_make_it_fit(open_window: OpenWindow) -> None:
+    window = open_window(PlanDocument(example_plan()))
+    panel, scenario = window.answer_panel, window.document.scenario
+    assert scenario.model.catalog == "meta-llama/Llama-3.1-8B"
+    assert scenario.training.method == "full"
+    assert scenario.hardware.device == "a100-80gb-sxm"
+    answer = window.answers.answer().estimate
+    assert answer is not None
+    assert panel.verdict.text.startswith(verdict_sentence(answer).partition(":")[0])
+    helping = [button.card for button in panel.levers.buttons if button.card and button.card.then == "fits"]
+    assert helping
+    assert panel.levers.isVisible()
+    window.toggle_lever(helping[0].id)
+    assert panel.verdict.text.startswith("Fits")
+
+
+def test_an_edit_changes_verdict_chart_table_and_levers(window: Window) -> None:
+    panel = window.answer_panel
+    before = (panel.verdict.text, panel.chart.chart, panel.details.breakdown.figures.table)
+    cards = [button.card for button in panel.levers.buttons]
+    assert edit(window, "training.sequence_length", 8192)
+    assert panel.verdict.text != before[0]
+    assert panel.chart.chart != before[1]
+    assert panel.details.breakdown.figures.table != before[2]
+    assert [button.card for button in panel.levers.buttons] != cards
+    assert panel.chart.chart is not None
+    assert panel.details.breakdown.figures.table is not None
+    assert panel.details.breakdown.figures.table.cells[-1] == tuple(bar.total for bar in panel.chart.chart.bars)
+
+
+def test_typing_in_the_panel_edits_the_plan(window: Window, qtbot: QtBot) -> None:
+    editor = window.plan_panel.rows[BATCH].editor
+    editor.selectAll()  # type: ignore[attr-defined]  # an IntegerEdit
+    qtbot.keyClicks(editor, "4")
+    assert window.document.scenario.training.micro_batch == 4
+    assert window.isWindowModified()
+    window.menus.actions["undo"].trigger()
+    assert window.document.scenario.training.micro_batch == 1
+    assert editor.text() == "1"  # type: ignore[attr-defined]
+    assert not window.isWindowModified()
+
+
+def test_a_refused_value_is_said_under_its_field(window: Window, qtbot: QtBot) -> None:
+    row, before = window.plan_panel.rows[BATCH], window.document.plan
+    row.editor.selectAll()  # type: ignore[attr-defined]
+    qtbot.keyClicks(row.editor, "0")
+    assert row.rejection == "Found 0; allowed is a whole number from 1 to 1,000,000."
+    assert window.document.plan is before
+    qtbot.keyClick(row.editor, Qt.Key.Key_Return)
+    assert row.editor.text() == "1"  # type: ignore[attr-defined]
+    row.editor.selectAll()  # type: ignore[attr-defined]
+    qtbot.keyClicks(row.editor, "2")
+    assert row.rejection == ""
+
+
+def test_only_fields_that_apply_are_shown(window: Window) -> None:
+    def hidden(path: str) -> bool:
+        return window.plan_panel.rows[path].isHidden()
+
+    assert hidden("training.lora.rank")
+    edit(window, "training.method", "lora")
+    assert not hidden("training.lora.rank")
+    assert hidden("hardware.sharding.strategy")
+    edit(window, "hardware.devices", 8)
+    assert not hidden("hardware.sharding.strategy")
+    edit(window, "training.method", "inference")
+    assert hidden("training.optimizer")
+
+
+def test_advice_stands_under_its_field(window: Window) -> None:
+    answer = window.answers.answer().estimate
+    assert answer is not None
+    for advice in answer.warnings:
+        assert advice.message in window.plan_panel.rows[advice.path].advice
+
+
+def test_recipes_are_one_step(window: Window) -> None:
+    recipe = window.plan_panel._recipe
+    recipe.editor.edited.emit("DeepSpeed, Megatron (case C)")  # type: ignore[attr-defined]  # a ChoiceEdit
+    training = window.document.scenario.training
+    assert (training.master_weights, training.optimizer_state_dtype) == (True, "fp32")
+    assert window.document.undo_stack.count() == 1
+    edit(window, "training.gradients_dtype", "fp32")
+    assert recipe.editor.value() == "Custom"  # type: ignore[attr-defined]
+
+
+def test_a_lever_toggles_on_and_off_and_undoes(window: Window, qtbot: QtBot) -> None:
+    button = window.answer_panel.levers.buttons[0]
+    assert button.card is not None
+    assert not button.isChecked()
+    button.setFocus()
+    qtbot.keyClick(button, Qt.Key.Key_Space)
+    window.answers.finish()
+    assert button.isChecked()
+    assert window.document.undo_stack.undoText() == f"{button.card.title} on"
+    window.answer_panel.levers.press(1)
+    window.answers.finish()
+    assert not button.isChecked()
+    window.document.undo_stack.undo()
+    window.answers.finish()
+    assert button.isChecked()
+
+
+def test_a_lever_that_does_not_apply_changes_nothing(window: Window) -> None:
+    before = window.document.plan
+    inapplicable = [button for button in window.answer_panel.levers.buttons if button.card and not button.card.applies]
+    assert inapplicable
+    inapplicable[0].click()
+    assert window.document.plan is before
+    assert not inapplicable[0].isChecked()
+
+
+def test_a_figure_of_the_table_is_explained(window: Window) -> None:
+    panel = window.answer_panel
+    breakdown = panel.details.breakdown
+    assert breakdown.figures.table is not None
+    row = breakdown.figures.table.terms.index("activations")
+    breakdown.activated.emit(breakdown.figures.index(row, 1))
+    assert panel.spot == Spot(1, "activations")
+    assert panel.details.currentWidget() is panel.details.explanation
+    assert "Activations" in panel.details.explanation.text
+    assert panel.details.explanation.tensors.rowCount() > 0
+    assert panel.chart.plot is not None
+    assert panel.chart.plot.pinned_spot == panel.spot
+
+
+def test_the_unit_changes_everywhere(window: Window, settings: Settings) -> None:
+    panel = window.answer_panel
+    assert "GiB" in panel.verdict.text
+    window.menus.actions["show_gb"].trigger()
+    assert "GiB" not in panel.verdict.text
+    assert panel.chart.chart is not None
+    assert panel.chart.chart.unit == "gb"
+    assert panel.unit_switch.value() == "gb"
+    assert settings.unit == "gb"
+
+
+def test_the_first_step_can_be_shown(window: Window) -> None:
+    chart = window.answer_panel.chart
+    window.menus.actions["show_first_step"].trigger()
+    assert chart.chart is not None
+    assert chart.chart.first_step
+    assert chart.steps.value() == "first"
+    assert window.answer_panel.details.breakdown.figures.table is not None
+
+
+def test_scenarios_have_tabs(window: Window) -> None:
+    bar = window.answer_panel.tabs.bar
+    window.menus.actions["duplicate"].trigger()
+    assert [bar.tabText(at) for at in range(bar.count())] == ["baseline", "baseline 2"]
+    assert bar.currentIndex() == 1
+    edit(window, BATCH, 4)
+    bar.setCurrentIndex(0)
+    assert window.document.current == 0
+    assert window.plan_panel.rows[BATCH].editor.text() == "1"  # type: ignore[attr-defined]
+    bar.tabCloseRequested.emit(1)
+    assert bar.count() == 1
+    window.document.undo_stack.undo()
+    assert bar.count() == 2
+
+
+def test_a_tab_that_is_dragged_moves_its_scenario(window: Window) -> None:
+    window.menus.actions["duplicate"].trigger()
+    window.answer_panel.tabs.bar.moveTab(1, 0)
+    assert [scenario.name for scenario in window.document.plan.scenarios] == ["baseline 2", "baseline"]
+    assert window.document.current == 0
+
+
+def test_a_scenario_is_renamed(window: Window, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dialogs, "ask_name", lambda parent, name: f"{name} & more")
+    window.menus.actions["rename"].trigger()
+    assert window.document.scenario.name == "baseline & more"
+    assert window.answer_panel.tabs.bar.tabText(0) == "baseline && more"
+
+
+def test_without_an_estimate_the_window_says_why(window: Window) -> None:
+    edit(window, "hardware.device", "abacus")
+    panel = window.answer_panel
+    assert panel.verdict.text.startswith("No estimate")
+    assert "abacus" in panel.verdict.text
+    assert panel.chart.chart is None
+    assert panel.chart.image("", "") is None
+    assert not any(button.isVisible() for button in panel.levers.buttons)
+    edit(window, "hardware.device", "a100-80gb-sxm")
+    assert panel.chart.chart is not None
+
+
+def test_save_open_and_recent(window: Window, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "run.memplan"
+    monkeypatch.setattr(dialogs, "ask_save", lambda *_: path)
+    edit(window, BATCH, 2)
+    window.menus.actions["save"].trigger()
+    assert load_plan(path) == window.document.plan
+    assert not window.isWindowModified()
+    saved = window.document.plan
+    window.menus.actions["new"].trigger()
+    assert window.document.plan == new_plan()
+    assert window.document.path is None
+    window.menus.submenus["recent"].actions()[0].trigger()
+    assert window.document.plan == saved
+    assert window.document.path == path
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("broken.memplan", "{"),
+        ("newer.memplan", '{"memplan": 99, "scenarios": []}'),
+        ("odd.memplan", '{"memplan": 1, "scenarios": [{"model": {"catalog": "x"}, "colour": "red"}]}'),
+        ("config.json", "[]"),
+        ("adapter_config.json", '{"peft_type": "LORA"}'),
+        ("model.safetensors", "\x00\x01"),
+    ],
+)
+def test_a_bad_file_is_told_and_the_document_untouched(window: Window, tmp_path: Path, name: str, text: str) -> None:
+    edit(window, BATCH, 2)  # unsaved, and yet nothing is asked: the file does not open
+    before, path = window.document.plan, tmp_path / name
+    path.write_text(text)
+    drop(window, path)
+    assert name in window.answer_panel.notice.text
+    assert window.document.plan is before
+    assert window.document.modified
+
+
+def test_a_missing_file_is_told_and_forgotten(window: Window, tmp_path: Path, settings: Settings) -> None:
+    gone = tmp_path / "gone.memplan"
+    settings.add_recent(gone)
+    assert not window.files.open_path(gone)
+    assert "gone.memplan" in window.answer_panel.notice.text
+    assert gone not in settings.recent
+
+
+def test_a_dropped_plan_is_opened_and_a_dropped_config_is_the_model(window: Window, tmp_path: Path) -> None:
+    plan = tmp_path / "other.memplan"
+    save_plan(example_plan(), plan)
+    drop(window, plan)
+    assert window.document.plan == example_plan()
+    config = tmp_path / "config.json"
+    config.write_text(
+        '{"model_type": "llama", "hidden_size": 256, "intermediate_size": 688, "num_hidden_layers": 2,'
+        '"num_attention_heads": 4, "num_key_value_heads": 2, "vocab_size": 1000, "architectures": ["LlamaForCausalLM"]}'
+    )
+    drop(window, config)
+    assert window.document.scenario.model.kind == "config"
+    assert window.answers.answer().estimate is not None
+    window.document.undo_stack.undo()
+    assert window.document.plan == example_plan()
+
+
+@pytest.mark.parametrize(("wish", "closes"), [("discard", True), ("cancel", False)])
+def test_closing_asks_about_changes(
+    window: Window, monkeypatch: pytest.MonkeyPatch, wish: dialogs.Wish, closes: bool
+) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr(dialogs, "ask_about_changes", lambda parent, name: asked.append(name) or wish)
+    edit(window, BATCH, 2)
+    assert window.close() is closes
+    assert asked == ["Untitled"]
+
+
+def test_a_failed_save_keeps_the_window_open(window: Window, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    told: list[str] = []
+    monkeypatch.setattr(dialogs, "ask_about_changes", lambda *_: "save")
+    monkeypatch.setattr(dialogs, "ask_save", lambda *_: tmp_path / "missing" / "p.memplan")
+    monkeypatch.setattr(dialogs, "show_problem", lambda parent, title, text: told.append(text))
+    edit(window, BATCH, 2)
+    assert not window.close()
+    assert len(told) == 1
+    assert "p.memplan" in told[0]
+
+
+def test_the_window_remembers_its_place_and_theme(open_window: OpenWindow, settings: Settings) -> None:
+    first = open_window()
+    first.answer_panel.splitter.moveSplitter(500, 1)
+    first.choose_theme("dark")
+    views, place = first.answer_panel.splitter.saveState(), first.saveGeometry()
+    first.close()
+    assert settings.theme == "dark"
+    assert settings.state("geometry") == place
+    assert open_window().answer_panel.splitter.saveState() == views
+
+
+def test_dark_and_light_restyle_everything(window: Window) -> None:
+    window.choose_theme("dark")
+    plot = window.answer_panel.chart.plot
+    assert plot is not None
+    assert plot.backgroundBrush().color().name() == window._theme.roles.window.lower()
+    assert window.menus.submenus["theme"].actions()[2].isChecked()
+    window.choose_theme("light")
+    assert plot.backgroundBrush().color().name() == "#ffffff"
+
+
+def test_copies_reach_the_clipboard(window: Window) -> None:
+    clipboard = QGuiApplication.clipboard()
+    window.menus.actions["copy_table"].trigger()
+    assert clipboard.text().startswith("GiB\tLoaded\tForward")
+    window.menus.actions["copy_text"].trigger()
+    assert clipboard.text().startswith("GiB  ")
+    window.menus.actions["copy_picture"].trigger()
+    assert clipboard.image().size().toTuple() == (1920, 960)
+
+
+def test_export_writes_the_chosen_file(window: Window, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "chart.svg"
+    monkeypatch.setattr(dialogs, "ask_save", lambda *_: path)
+    window.answer_panel.export_button.click()
+    assert path.read_text(encoding="utf-8").startswith("<?xml")
+    monkeypatch.setattr(dialogs, "ask_save", lambda *_: tmp_path / "chart.bmp")
+    window.menus.actions["export_chart"].trigger()
+    assert "End it in .png, .svg or .pdf" in window.answer_panel.notice.text
+
+
+def test_the_model_can_be_named_in_three_ways(window: Window, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = window.plan_panel._source
+    source.chosen.emit("size")
+    assert window.document.scenario.model.parameters == 7_000_000_000
+    monkeypatch.setattr(dialogs, "ask_open", lambda *_: None)
+    source.chosen.emit("config")  # and then the person thinks better of it
+    assert source.value() == "size"
+    source.chosen.emit("catalog")
+    assert window.document.scenario.model.kind == "catalog"
+
+
+def test_a_folded_fold_says_what_is_in_it(window: Window) -> None:
+    fold = next(fold for spec, fold in window.plan_panel._folds if spec.title == "Implementation")
+    assert fold.header.text() == "Implementation"
+    edit(window, "training.attention", "eager")
+    assert fold.header.text().startswith("Implementation · 1 changed")
