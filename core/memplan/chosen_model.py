@@ -76,6 +76,8 @@ def _from_config(name: str, config: Mapping[str, Any]) -> ChosenModel:
             f"{architecture.model_type} has no composition of its own yet: activations are those of a llama-like model."
         )
         advice = (Advice("model", words),)
+    elif architecture.caveat:
+        advice = (Advice("model", architecture.caveat),)
     return ChosenModel(name, architecture, total(architecture), exact=True, advice=advice)
 
 

@@ -20,6 +20,7 @@ class Router:
     name: str = "gate"
     scores: Scores = "softmax"
     bias: bool = False
+    softmax_in_fp32: bool = True
     fp32: bool = False
     """Its input and its matrix are cast to fp32 for the product."""
     leaves_autocast: bool = False

@@ -3,10 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from memplan.architecture.parts import Linear, Norm, Rotary, Weight
+
+
+@dataclass(frozen=True, slots=True)
+class Indexer:
+    """What picks the keys that each query sees (DeepSeek-V3.2). It never trains: it runs without gradients."""
+
+    heads: int
+    head_dim: int
+    queries: Linear
+    keys: Linear
+    key_norm: Norm
+    weights_of_heads: Linear
+
+    def linears(self) -> Iterator[Linear]:
+        """All projections."""
+        yield from (self.queries, self.keys, self.weights_of_heads)
+
+    def weights(self) -> Iterator[Weight]:
+        """Projections and the norm of keys."""
+        for linear in self.linears():
+            for weight in linear.weights():
+                yield replace(weight, name=f"indexer.{weight.name}", component="attention")
+        for weight in self.key_norm.weights():
+            yield replace(weight, name=f"indexer.{weight.name}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +60,9 @@ class LatentAttention:
     softmax_in_fp32: bool = True
     scores: Literal["kernel"] = "kernel"
     alibi: Literal[False] = False
+    scaled_queries: bool = False
+    """Queries are scaled by a number for each position (Mistral 4)."""
+    indexer: Indexer | None = None
     sinks: bool = False
     chunked: bool = False
 
@@ -53,11 +80,15 @@ class LatentAttention:
         """All projections."""
         yield from self.queries
         yield from (self.down, self.up, self.output)
+        if self.indexer is not None:
+            yield from self.indexer.linears()
 
     def weights(self) -> Iterator[Weight]:
         """Projections and norms."""
-        for linear in self.linears():
+        for linear in (*self.queries, self.down, self.up, self.output):
             yield from linear.weights()
+        if self.indexer is not None:
+            yield from self.indexer.weights()
         for norm in (self.query_norm, self.latent_norm):
             if norm is not None:
                 yield from norm.weights()

@@ -307,6 +307,8 @@ class Architecture:
     """Bytes of each buffer that comes with the model (a causal mask: GPT-BigCode)."""
     logits_scale: bool = False
     """Logits are scaled by a number (Granite, Cohere)."""
+    caveat: str = ""
+    """What the walk leaves out or takes from a relative, in words for a person."""
     known: bool = True
     """Whether the composition is this model type's own; otherwise it is the nearest one."""
 

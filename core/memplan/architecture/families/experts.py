@@ -13,6 +13,7 @@ from memplan.architecture.composing import (
     pre_norm_layer,
     read_activation,
     read_attention,
+    text_part,
 )
 from memplan.architecture.config_reader import ConfigReader
 from memplan.architecture.expert_parts import Experts, Router
@@ -140,6 +141,17 @@ def _qwen3_moe(reader: ConfigReader) -> Architecture:
     bias = reader.flag("attention_bias", False)
     attention = read_attention(reader, qkv_bias=bias, out_bias=bias, qk_norm="rms", default_kv_heads=4)
     experts = read_experts(reader, _softmax_router(reader), count="num_experts", width="moe_intermediate_size")
+    return compose_sparse(reader, attention, experts, by_step(reader))
+
+
+def _qwen3_vl_moe(reader: ConfigReader) -> Architecture:
+    """The text part: Qwen3 MoE with positions for each row, and weights that are always divided by their sum."""
+    reader = text_part(reader)
+    bias = reader.flag("attention_bias", False)
+    attention = read_attention(reader, qkv_bias=bias, out_bias=bias, qk_norm="rms", default_kv_heads=4)
+    attention = replace(attention, rotary=Rotary(per_row=True))
+    router = Router(scores_in_input_dtype=True)
+    experts = read_experts(reader, router, count="num_experts", width="moe_intermediate_size", adapter_names="none")
     return compose_sparse(reader, attention, experts, by_step(reader))
 
 
@@ -287,6 +299,7 @@ def _phimoe(reader: ConfigReader) -> Architecture:
 
 
 def _llama4(reader: ConfigReader) -> Architecture:
+    reader = text_part(reader)
     count, hidden = reader.size("num_hidden_layers"), reader.size("hidden_size")
     bias = reader.flag("attention_bias", False)
     plain = read_attention(reader, qkv_bias=bias, out_bias=bias, default_kv_heads=8)
@@ -328,6 +341,9 @@ FAMILIES: dict[str, Callable[[ConfigReader], Architecture]] = {
     "granitemoe": _granitemoe,
     "gpt_oss": _gpt_oss,
     "phimoe": _phimoe,
+    "llama4": _llama4,
     "llama4_text": _llama4,
+    "qwen3_vl_moe": _qwen3_vl_moe,
+    "qwen3_vl_moe_text": _qwen3_vl_moe,
 }
 """Model types with a composition of their own."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from memplan.architecture.composing import text_part
 from memplan.architecture.config_reader import ConfigReader
 from memplan.architecture.expert_parts import Router
 from memplan.architecture.families.experts import (
@@ -12,10 +13,11 @@ from memplan.architecture.families.experts import (
     after_dense_layers,
     compose_sparse,
     read_experts,
+    runs,
     with_shared,
 )
-from memplan.architecture.latent_parts import LatentAttention
-from memplan.architecture.parts import Architecture, Linear, Norm, Rotary
+from memplan.architecture.latent_parts import Indexer, LatentAttention
+from memplan.architecture.parts import Architecture, Layer, Linear, Norm, Rotary
 
 
 def read_latent_attention(reader: ConfigReader, rotary: Rotary) -> LatentAttention:
@@ -50,6 +52,7 @@ def _bias(reader: ConfigReader) -> bool:
 
 
 def _deepseek_v3(reader: ConfigReader) -> Architecture:
+    reader = text_part(reader)
     attention = read_latent_attention(reader, Rotary(pairs=reader.flag("rope_interleave", True)))
     router = replace(CORRECTED, normalised=reader.flag("norm_topk_prob", True))
     experts = read_experts(reader, router, count="n_routed_experts", width="moe_intermediate_size")
@@ -71,9 +74,55 @@ def _deepseek_v2(reader: ConfigReader) -> Architecture:
     return compose_sparse(reader, attention, experts, after_dense_layers(reader))
 
 
+def _mistral4(reader: ConfigReader) -> Architecture:
+    """DeepSeek's attention with scaled queries, and a softmax in the model's dtype that chooses from groups."""
+    attention = replace(read_latent_attention(reader, Rotary(pairs=True)), scaled_queries=True)
+    router = Router(softmax_in_fp32=False, groups=True, scaled=True, guarded=True)
+    router = replace(router, normalised=reader.flag("norm_topk_prob", True))
+    experts = read_experts(
+        reader, router, count="n_routed_experts", width="moe_intermediate_size", adapter_names="none"
+    )
+    experts = with_shared(reader, experts, "n_shared_experts")
+    return compose_sparse(reader, attention, experts, after_dense_layers(reader))
+
+
+def _deepseek_v32(reader: ConfigReader) -> Architecture:
+    """DeepSeek-V3 with an indexer for each layer, or for those that `indexer_types` calls full."""
+    count = reader.size("num_hidden_layers")
+    types = reader.config.get("indexer_types")
+    full = [one == "full" for one in types] if isinstance(types, list) and len(types) == count else [True] * count
+    plain = _deepseek_v3(reader)
+    spec, hidden = read_latent_attention(reader, Rotary(pairs=True)), reader.size("hidden_size")
+    rank, heads = reader.size("q_lora_rank"), reader.size("index_n_heads", default=64)
+    width = reader.size("index_head_dim", default=128)
+    indexer = Indexer(
+        heads=heads,
+        head_dim=width,
+        queries=Linear("wq_b", rank, heads * width),
+        keys=Linear("wk", hidden, width),
+        key_norm=Norm("k_norm", "layer", width, bias=True),
+        weights_of_heads=Linear("weights_proj", hidden, heads),
+    )
+    with_indexer = replace(spec, indexer=indexer)
+    order: list[Layer] = []
+    kinds: dict[tuple[int, bool], Layer] = {}
+    for layer, number in plain.layers:
+        for _ in range(number):
+            key = id(layer), full[len(order)]
+            attention = with_indexer if key[1] else spec
+            order.append(kinds.setdefault(key, replace(layer, attention=attention)))
+    caveat = "The indexer's scores, a square of the sequence for each of its heads, are not walked."
+    return replace(plain, layers=runs(order), caveat=caveat)
+
+
 FAMILIES: dict[str, Callable[[ConfigReader], Architecture]] = {
     "deepseek_v2": _deepseek_v2,
     "deepseek_v3": _deepseek_v3,
+    "deepseek_v32": _deepseek_v32,
     "glm4_moe_lite": _deepseek_v3,
+    "glm_moe_dsa": _deepseek_v32,
+    "kimi_k2": _deepseek_v3,
+    "kimi_k25": _deepseek_v3,
+    "mistral4": _mistral4,
 }
 """Model types with a composition of their own."""

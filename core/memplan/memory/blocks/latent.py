@@ -25,6 +25,10 @@ def latent_attention(ctx: Context, spec: LatentAttention, x: Tensor) -> Tensor:
         latent = ctx.norm(spec.latent_norm, latent, spec.name)
         q_turned, k_turned = _turned(ctx, spec, q_turned, k_turned)
         q_whole = joined(tape, (q_plain, q_turned))
+        if spec.scaled_queries:
+            scales = tape.new((1, 1, ctx.sequence, 1), q_whole.dtype)
+            q_whole = op.mul_by_constant(tape, q_whole, scales, "scales of queries")
+            del scales
         k, v = _keys_and_values(ctx, spec, latent, k_turned)
         output = scores(ctx, spec, q_whole, k, v)
         if not tape.on_device and ctx.setup.attention != "eager":

@@ -7,10 +7,9 @@ from typing import Generic, TypeVar
 
 from memplan.architecture.parts import Architecture, Attention, Layer, rotary_tables
 from memplan.memory import operations as op
-from memplan.memory import products
 from memplan.memory.blocks.attention import is_fused
 from memplan.memory.blocks.context import Context
-from memplan.memory.storage import LOGITS
+from memplan.memory.blocks.loss import head_and_loss
 from memplan.memory.tape import Grads, Tape, Tensor, given
 
 P = TypeVar("P")
@@ -125,9 +124,8 @@ def _mask(ctx: Context, layers: Sequence[Layer], window: int | None, tape: Tape,
 class LossState(Generic[P]):
     """What forward leaves: logits that the caller holds, the loss, and what was noted when the model returned."""
 
-    def __init__(self, logits: Tensor, loss: Tensor | None, model_end: P) -> None:
-        self.logits: Tensor | None = logits
-        self.loss, self.model_end = loss, model_end
+    def __init__(self, logits: Tensor | None, loss: Tensor | None, model_end: P) -> None:
+        self.logits, self.loss, self.model_end = logits, loss, model_end
 
 
 def finish(
@@ -163,38 +161,6 @@ def finish(
     tape.meter.restart()
     if any(layer.attention.rotary.spread != "no" for layer in architecture.kinds):
         ctx.cos = ctx.sin = None  # layers keep what they spread out, not these
-    with tape.inside(architecture.head.name, LOGITS):
-        logits = _head(ctx, architecture, x)  # x, the last hidden state, stays a local until forward returns
-        if architecture.logits_scale:
-            logits = op.times(tape, logits)
-        if architecture.logits_softcap:
-            logits = op.times(tape, logits)
-            logits = op.pointwise_by_output(tape, logits, "capped logits")
-            logits = op.times(tape, logits)
-        if ctx.setup.stack.upcasts_in_model:
-            logits = op.to(tape, logits, "fp32")
-        loss = causal_lm_loss(ctx, logits, ids) if with_loss else None
+    # x, the last hidden state, stays a local until forward returns.
+    logits, loss = head_and_loss(ctx, architecture, x, ids, with_loss)
     return LossState(logits, loss, model_end)
-
-
-def _head(ctx: Context, architecture: Architecture, x: Tensor) -> Tensor:
-    table, head = architecture.tokens, architecture.head
-    name = table.name if architecture.tied else head.name
-    trains = ctx.setup.head_trains
-    weight = ctx.parameter(f"{name}.weight", (head.outputs, head.inputs), trains=trains)
-    bias = ctx.parameter(f"{head.name}.bias", (head.outputs,), trains=trains) if head.bias else None
-    return products.linear(ctx.tape, x, weight, bias)
-
-
-def causal_lm_loss(ctx: Context, logits: Tensor, ids: Tensor) -> Tensor:
-    """transformers' ForCausalLMLoss: logits in fp32, targets moved by one, cross-entropy."""
-    tape = ctx.tape
-    with tape.inside("loss", LOGITS):
-        upcast = op.to(tape, logits, "fp32")
-        # Moved by one, a copy; the logits that it is made of stay the caller's.
-        scored = op.copied(tape, upcast) if ctx.setup.stack.copies_shifted_logits else upcast
-        padded = tape.new((ctx.batch, ctx.sequence + 1), "int64")
-        targets = tape.new((ctx.batch, ctx.sequence), "int64")
-        loss = products.cross_entropy(tape, scored, targets)
-        del padded
-        return loss

@@ -70,7 +70,8 @@ def _fp32(tape: Tape, weight: Parameter) -> Parameter | Tensor:
 
 def _of_softmax(tape: Tape, router: Router, logits: Tensor, picked: tuple[Size, ...]) -> Tensor:
     """The largest of a softmax in fp32; with a correction, those where the corrected scores are largest."""
-    scores = products.softmax(tape, op.to(tape, logits, "fp32"), "fp32")
+    dtype = "fp32" if router.softmax_in_fp32 or tape.autocast is not None else logits.dtype
+    scores = products.softmax(tape, op.to(tape, logits, dtype), dtype)
     if router.groups:
         mask = tape.new(scores.shape, "bool")
         scores = op.mul_by_constant(tape, scores, mask, "chosen groups")

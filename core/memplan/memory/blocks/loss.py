@@ -1,0 +1,115 @@
+"""Head and loss: whole logits, logits in chunks, or never any logits at all."""
+
+from __future__ import annotations
+
+from memplan.architecture.parts import Architecture
+from memplan.memory import operations as op
+from memplan.memory import products
+from memplan.memory.blocks.context import Context
+from memplan.memory.storage import LOGITS, Size
+from memplan.memory.tape import Grads, Parameter, Tensor, given
+
+TORCHTUNE_CHUNKS = 8
+"""torchtune's CEWithChunkedOutputLoss cuts the tokens into as many chunks by default."""
+
+
+def head_and_loss(
+    ctx: Context, architecture: Architecture, x: Tensor, ids: Tensor, with_loss: bool
+) -> tuple[Tensor | None, Tensor | None]:
+    """Logits (which the caller holds) and loss of the last hidden states."""
+    with ctx.tape.inside(architecture.head.name, LOGITS):
+        if with_loss and ctx.setup.loss == "fused":
+            return None, _fused_loss(ctx, architecture, x)
+        if with_loss and ctx.setup.loss == "chunked":
+            return None, _chunked_loss(ctx, architecture, x)
+        logits = _logits(ctx, architecture, x)
+        return logits, causal_lm_loss(ctx, logits, ids) if with_loss else None
+
+
+def _head_weights(ctx: Context, architecture: Architecture) -> tuple[Parameter, Parameter | None]:
+    table, head = architecture.tokens, architecture.head
+    name, trains = table.name if architecture.tied else head.name, ctx.setup.head_trains
+    weight = ctx.parameter(f"{name}.weight", (head.outputs, head.inputs), trains=trains)
+    bias = ctx.parameter(f"{head.name}.bias", (head.outputs,), trains=trains) if head.bias else None
+    return weight, bias
+
+
+def _logits(ctx: Context, architecture: Architecture, x: Tensor) -> Tensor:
+    tape = ctx.tape
+    logits = products.linear(tape, x, *_head_weights(ctx, architecture))
+    if architecture.logits_scale:
+        logits = op.times(tape, logits)
+    if architecture.logits_softcap:
+        logits = op.times(tape, logits)
+        logits = op.pointwise_by_output(tape, logits, "capped logits")
+        logits = op.times(tape, logits)
+    return op.to(tape, logits, "fp32") if ctx.setup.stack.upcasts_in_model else logits
+
+
+def causal_lm_loss(ctx: Context, logits: Tensor, ids: Tensor) -> Tensor:
+    """transformers' ForCausalLMLoss: logits in fp32, targets moved by one, cross-entropy."""
+    tape = ctx.tape
+    with tape.inside("loss", LOGITS):
+        upcast = op.to(tape, logits, "fp32")
+        # Moved by one, a copy; the logits that it is made of stay the caller's.
+        scored = op.copied(tape, upcast) if ctx.setup.stack.copies_shifted_logits else upcast
+        padded = tape.new((ctx.batch, ctx.sequence + 1), "int64")
+        targets = tape.new((ctx.batch, ctx.sequence), "int64")
+        del padded
+        return products.cross_entropy(tape, scored, targets)
+
+
+def chunk_rows(tokens: int, vocabulary: int, hidden: int) -> int:
+    """Tokens that Liger's fused linear cross-entropy takes at once.
+
+    Equation: the next power of two of ⌈tokens / ⌈vocabulary / hidden⌉⌉, so that a chunk of logits is about as large as
+    the hidden states. Source: liger-kernel 0.3.1, ops/fused_linear_cross_entropy.py.
+
+    >>> chunk_rows(4096, 128_256, 4096)
+    128
+    """
+    rows = -(-tokens // -(-vocabulary // hidden))
+    return 1 << max(0, rows - 1).bit_length()
+
+
+def _fused_loss(ctx: Context, architecture: Architecture, x: Tensor) -> Tensor:
+    """Liger's: a chunk of logits at a time, turned into its gradient in place; both gradients are made in forward."""
+    tape, (weight, bias) = ctx.tape, _head_weights(ctx, architecture)
+    tokens = ctx.batch * ctx.sequence
+    rows = min(tokens, chunk_rows(tokens, architecture.vocab_size, architecture.head.inputs))
+    needs, trains = tape.needs_grad(x), tape.needs_grad(weight)
+    grad_x = tape.new(x.shape, x.dtype) if needs else None
+    grad_w = tape.new(weight.shape, weight.dtype) if trains else None
+    chunk = tape.new((rows, architecture.vocab_size), x.dtype)
+    product = tape.new((rows, architecture.head.inputs), x.dtype)
+    del chunk, product
+    loss = tape.new((tokens,), "fp32")
+    if not (needs or trains):
+        return loss
+    kept = [tape.keep(one, "gradient made in forward") if one is not None else None for one in (grad_x, grad_w)]
+    return tape.record(loss, (x, weight, bias), lambda grads: (kept[0], kept[1], None))
+
+
+def _chunked_loss(ctx: Context, architecture: Architecture, x: Tensor) -> Tensor:
+    """Logits in 16 bit, cut along the tokens; one chunk at a time is turned into fp32, forward and backward."""
+    tape = ctx.tape
+    logits = _logits(ctx, architecture, x)
+    tokens = ctx.batch * ctx.sequence
+    part: tuple[Size, ...] = (-(-tokens // TORCHTUNE_CHUNKS), architecture.vocab_size)
+    kept = tape.keep(logits, "logits") if tape.needs_grad(logits) else None
+    upcast, log_probabilities = tape.new(part, "fp32"), tape.new(part, "fp32")
+    del upcast, log_probabilities
+    loss = tape.new((1,), "fp32")
+    if kept is None:
+        return loss
+    shape, dtype = logits.shape, logits.dtype
+
+    def run(grads: list[Tensor | None]) -> Grads:
+        held, of_loss = kept, given(grads).dtype
+        chunks = [tape.new(part, of_loss) for _ in range(3)]
+        # Chunk by chunk the gradient takes the place of the logits.
+        result = Tensor(held.storage, shape, dtype)
+        del chunks, held
+        return (result,)
+
+    return tape.record(loss, (logits,), run)
