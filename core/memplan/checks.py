@@ -16,7 +16,6 @@ from memplan.result import Advice
 
 _PLAIN: dict[str, Any] = {
     "training.kernels": "transformers",
-    "training.loss": "plain",
     "training.optimizer_in_backward": False,
     "hardware.tensor_parallel": 1,
     "hardware.sequence_parallel": False,

@@ -143,7 +143,9 @@ def _verdict(need: Need, usable: int) -> Verdict:
 
 
 def _basis(extrapolations: tuple[Advice, ...], setup: Setup) -> Basis:
-    """Traces are of the newest library; what older ones do was read in them and held against measured runs."""
+    """Traces are of the newest library; older ones were held against measured runs, other losses read in source."""
     if extrapolations:
         return "extrapolated"
+    if setup.loss != "plain":
+        return "published"
     return "traced" if setup.stack.version >= (5, 0) else "measured"

@@ -184,6 +184,10 @@ def _fused_why_not(scenario: Scenario) -> str | None:
     return "MLX has one implementation of each optimizer" if training.kernels == "mlx" else None
 
 
+def _loss_why_not(scenario: Scenario) -> str | None:
+    return "Liger's kernels do not run under MLX" if scenario.training.kernels == "mlx" else None
+
+
 def _on_cuda_only(scenario: Scenario) -> str | None:
     return "bitsandbytes does not run under MLX" if scenario.training.kernels == "mlx" else None
 
@@ -225,6 +229,16 @@ LEVERS: tuple[Lever, ...] = (
         on={"training.optimizer_impl": "fused"},
         off={"training.optimizer_impl": "foreach"},
         why_not=_fused_why_not,
+    ),
+    _setting(
+        "fused_loss",
+        "Fused loss",
+        "Costs next to nothing: head and loss in one kernel, a chunk of the logits at a time; needs Liger's kernels.",
+        "Hsu et al. 2024, arXiv:2410.10989",
+        on={"training.loss": "fused"},
+        off={"training.loss": "plain"},
+        why_not=_loss_why_not,
+        is_on=lambda scenario: scenario.training.loss == "fused" or scenario.training.kernels == "liger",
     ),
     _setting(
         "checkpointing",

@@ -43,7 +43,6 @@ def test_nothing_is_said_of_a_careful_set_up() -> None:
 EXTRAPOLATED: list[tuple[dict[str, Any], dict[str, Any], str]] = [
     ({"kernels": "liger"}, {}, "training.kernels"),
     ({"kernels": "megatron"}, {}, "training.kernels"),
-    ({"loss": "chunked"}, {}, "training.loss"),
     ({"optimizer_in_backward": True}, {}, "training.optimizer_in_backward"),
     ({"checkpointing": "selective"}, {}, "training.checkpointing"),
     ({"checkpointing": "offload"}, {}, "training.checkpointing"),

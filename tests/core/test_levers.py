@@ -39,6 +39,7 @@ def changed(**values: object) -> Scenario:
 def test_the_first_levers_are_there() -> None:
     assert set(BY_ID) == {
         "fused_optimizer",
+        "fused_loss",
         "checkpointing",
         "smaller_batch",
         "optimizer_8bit",

@@ -36,6 +36,7 @@ class Setup:
     """The base is held in 4 bit."""
     unpacked_dtype: str
     """dtype of what is not packed (embeddings, norms, head)."""
+    loss: Literal["plain", "chunked", "fused"]
     stack: Stack
 
     @classmethod
@@ -59,6 +60,7 @@ class Setup:
             adapter_dtype=lora.adapter_dtype,
             packed=packed,
             unpacked_dtype="fp32" if packed and training.quantization.fp32_unquantized else training.weights_dtype,
+            loss="fused" if training.kernels == "liger" else training.loss,
             stack=stack,
         )
 

@@ -10,6 +10,7 @@ from memplan_gui.presenters.verdict import ICONS
 
 SHORT_PRICES = {
     "fused_optimizer": "Costs nothing",
+    "fused_loss": "Needs Liger",
     "checkpointing": "A third more compute",
     "smaller_batch": "Slower steps",
     "optimizer_8bit": "8-bit rounding",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Generic, TypeVar
 
+from memplan.architecture.latent_parts import LatentAttention
 from memplan.architecture.parts import Architecture, Attention, Layer, rotary_tables
 from memplan.memory import operations as op
 from memplan.memory.blocks.attention import is_fused
@@ -115,6 +116,8 @@ def _mask(ctx: Context, layers: Sequence[Layer], window: int | None, tape: Tape,
     eager = any(not is_fused(ctx.setup.attention, layer.attention) for layer in layers)
     if eager:
         return tape.new((ctx.batch, 1, ctx.sequence, ctx.sequence), dtype)
+    if any(isinstance(layer.attention, LatentAttention) and layer.attention.indexer for layer in layers):
+        return tape.new((1, 1, ctx.sequence, ctx.sequence), "bool")
     if "falcon" not in own and (ctx.setup.attention == "flash" or window is None or ctx.sequence < window):
         return None
     chunked = any(layer.attention.chunked and layer.attention.window == window for layer in layers)
