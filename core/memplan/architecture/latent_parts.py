@@ -19,6 +19,12 @@ class Indexer:
     keys: Linear
     key_norm: Norm
     weights_of_heads: Linear
+    best: int
+    """How many keys each query keeps."""
+
+    def count(self, sequence: int) -> int:
+        """Keys that a query of a sequence keeps."""
+        return min(self.best, sequence)
 
     def linears(self) -> Iterator[Linear]:
         """All projections."""
@@ -28,9 +34,9 @@ class Indexer:
         """Projections and the norm of keys."""
         for linear in self.linears():
             for weight in linear.weights():
-                yield replace(weight, name=f"indexer.{weight.name}", component="attention")
+                yield replace(weight, name=f"indexer.{weight.name}")
         for weight in self.key_norm.weights():
-            yield replace(weight, name=f"indexer.{weight.name}")
+            yield replace(weight, name=f"indexer.{weight.name}", frozen=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +69,8 @@ class LatentAttention:
     scaled_queries: bool = False
     """Queries are scaled by a number for each position (Mistral 4)."""
     indexer: Indexer | None = None
+    selects: bool = False
+    """Each query sees the keys that an indexer chose, this layer's or an earlier one's."""
     sinks: bool = False
     chunked: bool = False
 

@@ -57,12 +57,14 @@ class Linear:
     adaptable: bool = True
     """Whether adapters reach it. PEFT takes the names gate_proj, up_proj and down_proj for those of the experts in most
     mixtures of experts, and leaves the linear modules of these names alone."""
+    idle: bool = False
+    """It runs without gradients and never gets one, though it may be said to train (DeepSeek-V3.2's indexer)."""
     transposed: bool = False
     """The product reads the weight's transpose, a tensor that autocast does not remember (Falcon)."""
 
     def weights(self) -> Iterator[Weight]:
         """The matrix, then the bias."""
-        yield Weight(f"{self.name}.weight", (self.outputs, self.inputs), self.component, linear=True)
+        yield Weight(f"{self.name}.weight", (self.outputs, self.inputs), self.component, linear=True, frozen=self.idle)
         if self.bias:
             yield Weight(f"{self.name}.bias", (self.outputs,), self.component)
 

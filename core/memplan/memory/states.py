@@ -86,7 +86,9 @@ def _adapters(architecture: Architecture, setup: Setup) -> Iterator[HeldTensor]:
         if setup.adapts(linear):
             rank = setup.rank
             for name, shape in (("lora_A", (rank, linear.inputs)), ("lora_B", (linear.outputs, rank))):
-                yield HeldTensor(f"{linear.name}.{name}", shape, count, setup.adapter_dtype, True, adapter=True)
+                yield HeldTensor(
+                    f"{linear.name}.{name}", shape, count, setup.adapter_dtype, not linear.idle, adapter=True
+                )
     for layer, count in architecture.kinds.items():
         if isinstance(layer.mlp, Experts):
             yield from _expert_adapters(layer.mlp, setup, count)

@@ -98,11 +98,13 @@ def _deepseek_v32(reader: ConfigReader) -> Architecture:
     indexer = Indexer(
         heads=heads,
         head_dim=width,
-        queries=Linear("wq_b", rank, heads * width),
-        keys=Linear("wk", hidden, width),
+        queries=Linear("wq_b", rank, heads * width, idle=True),
+        keys=Linear("wk", hidden, width, idle=True),
         key_norm=Norm("k_norm", "layer", width, bias=True),
-        weights_of_heads=Linear("weights_proj", hidden, heads),
+        weights_of_heads=Linear("weights_proj", hidden, heads, idle=True),
+        best=reader.size("index_topk", default=2048),
     )
+    spec = replace(spec, selects=True)
     with_indexer = replace(spec, indexer=indexer)
     order: list[Layer] = []
     kinds: dict[tuple[int, bool], Layer] = {}
@@ -111,8 +113,7 @@ def _deepseek_v32(reader: ConfigReader) -> Architecture:
             key = id(layer), full[len(order)]
             attention = with_indexer if key[1] else spec
             order.append(kinds.setdefault(key, replace(layer, attention=attention)))
-    caveat = "The indexer's scores, a square of the sequence for each of its heads, are not walked."
-    return replace(plain, layers=runs(order), caveat=caveat)
+    return replace(plain, layers=runs(order))
 
 
 FAMILIES: dict[str, Callable[[ConfigReader], Architecture]] = {

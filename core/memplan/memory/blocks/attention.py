@@ -155,10 +155,12 @@ def _falls_back(ctx: Context, spec: Attention | LatentAttention) -> bool:
     return unlike or ((dropped or spec.value_dim != spec.head_dim) and not ctx.tape.on_device)
 
 
-def scores(ctx: Context, spec: Attention | LatentAttention, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+def scores(
+    ctx: Context, spec: Attention | LatentAttention, q: Tensor, k: Tensor, v: Tensor, own_mask: Tensor | None = None
+) -> Tensor:
     """What queries find: fused, step by step, or a CPU's plain products."""
     tape = ctx.tape
-    mask = ctx.masks.get(spec.window)
+    mask = ctx.masks.get(spec.window) if own_mask is None else own_mask
     groups = spec.heads // spec.kv_heads
     fused = is_fused(ctx.setup.attention, spec)
     if fused and not _falls_back(ctx, spec):

@@ -6,6 +6,7 @@ from memplan.architecture.latent_parts import LatentAttention
 from memplan.memory import operations as op
 from memplan.memory.blocks.attention import scores
 from memplan.memory.blocks.context import Context
+from memplan.memory.blocks.indexer import selection_mask
 from memplan.memory.blocks.joining import joined, split
 from memplan.memory.blocks.turning import turned, turned_as_complex, turned_in_halves
 from memplan.memory.tape import Grads, Tape, Tensor, given
@@ -30,7 +31,8 @@ def latent_attention(ctx: Context, spec: LatentAttention, x: Tensor) -> Tensor:
             q_whole = op.mul_by_constant(tape, q_whole, scales, "scales of queries")
             del scales
         k, v = _keys_and_values(ctx, spec, latent, k_turned)
-        output = scores(ctx, spec, q_whole, k, v)
+        mask = selection_mask(ctx, spec.indexer, spec.rotary_dim, x.dtype) if spec.selects else None
+        output = scores(ctx, spec, q_whole, k, v, mask)
         if not tape.on_device and ctx.setup.attention != "eager":
             output = op.copied(tape, output)  # a CPU's kernel answers in its queries' memory order, head by head
         output = op.view(output, (ctx.batch, ctx.sequence, spec.heads * spec.value_dim))

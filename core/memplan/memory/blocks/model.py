@@ -116,7 +116,7 @@ def _mask(ctx: Context, layers: Sequence[Layer], window: int | None, tape: Tape,
     eager = any(not is_fused(ctx.setup.attention, layer.attention) for layer in layers)
     if eager:
         return tape.new((ctx.batch, 1, ctx.sequence, ctx.sequence), dtype)
-    if any(isinstance(layer.attention, LatentAttention) and layer.attention.indexer for layer in layers):
+    if any(isinstance(layer.attention, LatentAttention) and layer.attention.selects for layer in layers):
         return tape.new((1, 1, ctx.sequence, ctx.sequence), "bool")
     if "falcon" not in own and (ctx.setup.attention == "flash" or window is None or ctx.sequence < window):
         return None
