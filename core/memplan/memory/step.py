@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from memplan.architecture.parts import Architecture, Layer
 from memplan.memory.gathering import NOTHING, Gathering
@@ -96,39 +97,52 @@ def passes(
     kept = sum(run.count * run.walk.kept for run in runs)
     cached = sum(run.count * run.walk.cached for run in runs)
     gathered = gathering or Gathering(NOTHING, {}, reshards=True)
-    forward = max(_forward(ends, runs, kept, cached, gathered), key=lambda moment: moment.total)
     held = _held_after_forward(runs, gathered)
     last_buffer = gathered.layers.get(runs[-1].layer, NOTHING).buffer
-    loss = _moment(ends.loss, kept + cached, "head and loss", communication=gathered.root.weights + held + last_buffer)
+    communication = gathered.root.weights + held + last_buffer
+    loss = _Candidate(ends.loss, kept + cached, communication, where="head and loss").moment()
     root_stays = 0 if gathered.reshards else gathered.root.weights
-    forward_end = _moment(ends.forward_end, kept, "", communication=held + root_stays)
-    backward = forward_end
-    if with_backward:
-        backward = max(_backward(ends, runs, kept, gathered, held), key=lambda moment: moment.total)
+    forward_end = _Candidate(ends.forward_end, kept, held + root_stays).moment()
+    forward = _fullest(_forward(ends, runs, kept, cached, gathered), runs)
+    backward = _fullest(_backward(ends, runs, kept, gathered, held), runs) if with_backward else forward_end
     return Passes(forward, loss, forward_end, backward, ends, runs)
 
 
 _NOTHING = (0, 0, 0, 0)
 
 
-def _moment(
-    peak: Peak,
-    activations: int,
-    where: str,
-    *,
-    gradients: int = 0,
-    beside: tuple[int, ...] = _NOTHING,
-    communication: int = 0,
-) -> Moment:
-    tally = peak.tally
-    return Moment(
-        activations=tally[ACTIVATIONS] + activations + beside[ACTIVATIONS],
-        logits=tally[LOGITS] + beside[LOGITS],
-        temporary=tally[TEMPORARY] + beside[TEMPORARY],
-        gradients=tally[GRADIENTS] + gradients + beside[GRADIENTS],
-        communication=communication,
-        where=where,
-    )
+class _Candidate(NamedTuple):
+    """A moment that may be the fullest: a walk's peak, and what stands beside it."""
+
+    peak: Peak
+    activations: int
+    communication: int
+    gradients: int = 0
+    beside: tuple[int, ...] = _NOTHING
+    where: str = ""
+    layer: int = 0
+    """The layer it stands in, counted from 1; 0 for outside the layers."""
+
+    def total(self) -> int:
+        """All of it."""
+        return int(sum(self.peak.tally) + self.activations + self.communication + self.gradients + sum(self.beside))
+
+    def moment(self, num_layers: int = 0) -> Moment:
+        """The moment, divided by kind, with its place in words."""
+        tally, beside = self.peak.tally, self.beside
+        place = f"layer {self.layer} of {num_layers}" if self.layer else ""
+        return Moment(
+            activations=tally[ACTIVATIONS] + self.activations + beside[ACTIVATIONS],
+            logits=tally[LOGITS] + beside[LOGITS],
+            temporary=tally[TEMPORARY] + beside[TEMPORARY],
+            gradients=tally[GRADIENTS] + self.gradients + beside[GRADIENTS],
+            communication=self.communication,
+            where=f"{self.where} {place}".strip(),
+        )
+
+
+def _fullest(candidates: Iterator[_Candidate], runs: tuple[Run, ...]) -> Moment:
+    return max(candidates, key=_Candidate.total).moment(sum(run.count for run in runs))
 
 
 def _held_after_forward(runs: tuple[Run, ...], gathered: Gathering) -> int:
@@ -138,38 +152,40 @@ def _held_after_forward(runs: tuple[Run, ...], gathered: Gathering) -> int:
     return sum(run.count * gathered.layers.get(run.layer, NOTHING).weights for run in runs)
 
 
-def _forward(ends: EndsWalk, runs: tuple[Run, ...], kept: int, cached: int, gathered: Gathering) -> Iterator[Moment]:
+def _forward(
+    ends: EndsWalk, runs: tuple[Run, ...], kept: int, cached: int, gathered: Gathering
+) -> Iterator[_Candidate]:
     """The fullest moments before the loss: what earlier layers keep grows, so they are the last layers of runs."""
     first, root = runs[0].walk, gathered.root
     stays = first.input_bytes if ends.input_stays and not first.keeps_input else 0
-    yield _moment(ends.start, 0, "embeddings", communication=root.weights + root.buffer)
-    before, position, total = 0, 0, sum(run.count for run in runs)
+    yield _Candidate(ends.start, 0, root.weights + root.buffer, where="embeddings")
+    before, position = 0, 0
     buffer, held = root.buffer, root.weights
     for run in runs:
         position += run.count
         walk, unit = run.walk, gathered.layers.get(run.layer, NOTHING)
         earlier = before + (run.count - 1) * (walk.kept + walk.cached) + ends.held_in_forward
         earlier += stays if position > 1 else 0
-        where = f"layer {position} of {total}"
         buffer = unit.buffer if run.count > 1 else buffer
         held += 0 if gathered.reshards else (run.count - 1) * unit.weights
-        arriving = buffer + unit.buffer + max(unit.cast, unit.weights)
-        entry = Peak(walk.input_bytes, (walk.input_bytes, 0, 0, 0))
-        yield _moment(entry, earlier, f"gathering {where}", communication=held + arriving)
-        yield _moment(walk.forward, earlier, where, communication=held + unit.weights + unit.buffer)
+        if unit is not NOTHING:
+            arriving = buffer + unit.buffer + max(unit.cast, unit.weights)
+            entry = Peak(walk.input_bytes, (walk.input_bytes, 0, 0, 0))
+            yield _Candidate(entry, earlier, held + arriving, where="gathering", layer=position)
+        yield _Candidate(walk.forward, earlier, held + unit.weights + unit.buffer, layer=position)
         before += run.count * (walk.kept + walk.cached)
         buffer = unit.buffer
         held += 0 if gathered.reshards else unit.weights
-    yield _moment(ends.model_end, kept + cached + stays, "final norm", communication=held + buffer)
+    yield _Candidate(ends.model_end, kept + cached + stays, held + buffer, where="final norm")
 
 
-def _backward(ends: EndsWalk, runs: tuple[Run, ...], kept: int, gathered: Gathering, held: int) -> Iterator[Moment]:
+def _backward(ends: EndsWalk, runs: tuple[Run, ...], kept: int, gathered: Gathering, held: int) -> Iterator[_Candidate]:
     """The fullest moments after the loss: gradients grow and kept tensors fall, so they are at the ends of runs."""
     shards, root = bool(gathered.layers), gathered.root
-    position = total = sum(run.count for run in runs)
+    position = sum(run.count for run in runs)
     order = [gathered.layers.get(run.layer, NOTHING) for run in runs]
     arriving = order[-1].buffer if gathered.reshards else 0
-    yield _moment(ends.loss_backward, kept, "loss", communication=root.weights + held + arriving)
+    yield _Candidate(ends.loss_backward, kept, root.weights + held + arriving, where="loss")
     gradients, left, reducing = 0, kept, 0
     beside = ends.held_in_backward.tally
     for index in reversed(range(len(runs))):
@@ -178,23 +194,21 @@ def _backward(ends: EndsWalk, runs: tuple[Run, ...], kept: int, gathered: Gather
         per_layer = unit.gradients if shards else walk.gradients
         before = order[index - 1] if index else NOTHING
         # Buffers differ at the first and the last layer of a run, so their neighbours are looked at as well.
-        for done in sorted({0, min(1, run.count - 1), max(0, run.count - 2), run.count - 1}):
+        last = run.count - 1
+        for done in sorted({0, min(1, last), max(0, last - 1), last} if shards else {0, last}):
             next_unit = unit if done < run.count - 1 else before
             arriving = next_unit.buffer if gathered.reshards else 0
             waiting = unit.reduce_buffer if done else reducing
             still = held - done * unit.weights if held else unit.weights
             activations, done_gradients = left - (done + 1) * walk.kept, gradients + done * per_layer
-            where = f"layer {position - done} of {total}"
             communication = root.weights + still + arriving + waiting
-            yield _moment(
-                walk.backward, activations, where, gradients=done_gradients, beside=beside, communication=communication
-            )
+            layer = position - done
+            yield _Candidate(walk.backward, activations, communication, done_gradients, beside, layer=layer)
             if shards:
                 communication += unit.reduce_buffer - unit.weights - waiting
                 reduced = Peak(0, (0, 0, walk.input_bytes, walk.gradients))
-                where = f"reducing {where}"
-                yield _moment(
-                    reduced, activations, where, gradients=done_gradients, beside=beside, communication=communication
+                yield _Candidate(
+                    reduced, activations, communication, done_gradients, beside, where="reducing", layer=layer
                 )
         gradients += run.count * per_layer
         left -= run.count * walk.kept
@@ -203,8 +217,7 @@ def _backward(ends: EndsWalk, runs: tuple[Run, ...], kept: int, gathered: Gather
         position -= run.count
         if not walk.output_needs_grad:
             break
-    communication = root.weights + reducing
-    yield _moment(ends.embedding_backward, 0, "embeddings", gradients=gradients, communication=communication)
+    yield _Candidate(ends.embedding_backward, 0, root.weights + reducing, gradients, where="embeddings")
     if shards:
         end = Peak(0, (ends.backward_end, 0, 0, ends.gradients))
-        yield _moment(end, 0, "reducing the root unit", gradients=gradients, communication=root.reduce_buffer)
+        yield _Candidate(end, 0, root.reduce_buffer, gradients, where="reducing the root unit")
