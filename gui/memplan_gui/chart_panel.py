@@ -16,7 +16,7 @@ from memplan_gui.charts.look import ChartLook, paper_look
 from memplan_gui.charts.stack_marks import Spot, chart_fonts
 from memplan_gui.charts.stack_picture import PICTURE_SIZE, StackPicture, paint_picture
 from memplan_gui.charts.still_stack import StillStack
-from memplan_gui.pieces import column, label, row, shown
+from memplan_gui.pieces import column, label, row, shown, tip
 from memplan_gui.presenters.answer import Answer
 from memplan_gui.presenters.explanation import hover_words
 from memplan_gui.presenters.stack import NO_CHART, StackChart, chart_sentence, stack_chart
@@ -100,6 +100,7 @@ class ChartPanel(QWidget):
         self._still: StillStack | None = still
         self._column = column(self, spacing=4)
         self._arrange(still)
+        self.setContextMenuPolicy(Qt.ContextMenuPolicy.ActionsContextMenu)
         theme.changed.connect(self._restyle)
 
     def _arrange(self, still: StillStack) -> None:
@@ -218,14 +219,10 @@ class ChartPanel(QWidget):
             return
         title, figure, formula = hover_words(self._estimate, self.chart, spot.row, spot.term)
         if self.plot.underMouse():
-            lines = [f"<b>{title}</b>", _escaped(figure), _escaped(formula)]
-            QToolTip.showText(QCursor.pos(), "<br>".join(line for line in lines if line), self.plot)
+            words = "\n".join(line for line in (figure, formula) if line)
+            QToolTip.showText(QCursor.pos(), f"<b>{title}</b><br>{tip(words)}", self.plot)
         self.plot.setAccessibleDescription(f"{title}: {figure}. {self.sentence}")
 
     def minimumSizeHint(self) -> QSize:
         """Room for five bars, the axis, switch and legend."""
         return QSize(420, LEAST_CHART_HEIGHT + 64)
-
-
-def _escaped(text: str) -> str:
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from PySide6.QtCore import QModelIndex, Qt, Signal
 from PySide6.QtWidgets import (
-    QAbstractItemView,
     QHeaderView,
     QLabel,
-    QTableView,
     QTabWidget,
     QWidget,
 )
 
 from memplan import Estimate
 from memplan_gui.charts.stack_marks import Spot
-from memplan_gui.figure_delegate import FigureDelegate
+from memplan_gui.figure_table import FigureTable
 from memplan_gui.pieces import column, label, row
 from memplan_gui.presenters.breakdown import TOTAL, breakdown
 from memplan_gui.presenters.explanation import NOTHING_PINNED, explanation
@@ -22,24 +20,18 @@ from memplan_gui.presenters.stack import StackChart
 from memplan_gui.tables import BreakdownModel, LedgerModel, swatch
 from memplan_gui.theme import Theme
 
-ROW_HEIGHT = 26
-COLUMN_WIDTH = 116
 LEDGER_WIDTHS = (260, 190, 72, 72, 100)
 
 
-class BreakdownView(QTableView):
+class BreakdownView(FigureTable):
     """The chart's numbers; Enter or a double click explains one."""
 
     wanted = Signal(object)
     """The `Spot` to explain."""
 
     def __init__(self, theme: Theme) -> None:
-        super().__init__()
         self.figures = BreakdownModel(theme)
-        self.setModel(self.figures)
-        _prepare(self, "Breakdown: terms by instants", theme)
-        self.setSelectionMode(QAbstractItemView.SelectionMode.ContiguousSelection)
-        self.setCornerButtonEnabled(False)
+        super().__init__("Breakdown: terms by instants", self.figures, theme)
         header = self.horizontalHeader()
         header.setSectionResizeMode(QHeaderView.ResizeMode.Stretch)
         header.setMinimumSectionSize(64)
@@ -68,9 +60,8 @@ class ExplanationView(QWidget):
         self._formula = label(wraps=True, selectable=True)
         self._source = label("", "caption", wraps=True, selectable=True)
         self.tensors = LedgerModel(theme)
-        self.ledger = QTableView()
-        self.ledger.setModel(self.tensors)
-        _prepare(self.ledger, "Tensors of this term", theme)
+        self.ledger = FigureTable("Tensors of this term", self.tensors, theme)
+        self.ledger.setObjectName("ledger")
         for column_of_ledger, width in enumerate(LEDGER_WIDTHS):
             self.ledger.setColumnWidth(column_of_ledger, width)
         self._nothing = label(NOTHING_PINNED, "muted", wraps=True)
@@ -133,23 +124,3 @@ class Details(QTabWidget):
         """Bring one view to the front, and the keyboard into it."""
         self.setCurrentWidget(view)
         view.setFocus(Qt.FocusReason.ShortcutFocusReason)
-
-
-def _prepare(view: QTableView, name: str, theme: Theme) -> None:
-    delegate = FigureDelegate(theme)
-    delegate.setParent(view)
-    view.setItemDelegate(delegate)
-    view.setAccessibleName(name)
-    view.setShowGrid(False)
-    view.setWordWrap(False)
-    view.setTabKeyNavigation(False)
-    view.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
-    view.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectItems)
-    view.verticalHeader().setVisible(False)
-    view.verticalHeader().setDefaultSectionSize(ROW_HEIGHT)
-    view.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
-    view.horizontalHeader().setHighlightSections(False)
-    view.horizontalHeader().setDefaultSectionSize(COLUMN_WIDTH)
-    view.horizontalHeader().setStretchLastSection(True)
-    view.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
-    view.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)

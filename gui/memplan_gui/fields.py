@@ -7,7 +7,7 @@ from typing import Any
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QFocusEvent, QKeyEvent, QWheelEvent
-from PySide6.QtWidgets import QCheckBox, QComboBox, QLineEdit, QPlainTextEdit, QWidget
+from PySide6.QtWidgets import QCheckBox, QComboBox, QLineEdit, QPlainTextEdit, QStyledItemDelegate, QWidget
 
 from memplan import Unit, parse_count
 from memplan_gui.presenters.words import bytes_text, count_text, fraction_text, parse_bytes, parse_fraction
@@ -154,6 +154,7 @@ class ChoiceEdit(QComboBox):
         self.addItems([title for title, _ in choices])
         self.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         self.setMinimumContentsLength(8)
+        self.setMaxVisibleItems(16)
         self.activated.connect(self._chosen)
 
     def value(self) -> Any:
@@ -172,7 +173,9 @@ class ChoiceEdit(QComboBox):
 
     def showPopup(self) -> None:  # noqa: N802  # Qt's name
         """The list that opens is called as the field is."""
-        self.view().setAccessibleName(self.accessibleName())
+        if self.view().accessibleName() != self.accessibleName():
+            self.view().setAccessibleName(self.accessibleName())
+            self.setItemDelegate(QStyledItemDelegate(self))  # the style's own knows nothing of the style sheet
         super().showPopup()
 
     def wheelEvent(self, event: QWheelEvent) -> None:

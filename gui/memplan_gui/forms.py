@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QGridLayout, QLabel, QSizePolicy, QWidget
 from memplan import FieldFacts
 from memplan_gui.fields import BytesEdit, ChoiceEdit, FractionEdit, IntegerEdit, NamesEdit, TextEdit, ToggleEdit
 from memplan_gui.icons import icon
-from memplan_gui.pieces import column, label, shown, tool_button
+from memplan_gui.pieces import column, label, shown, tip, tool_button
 from memplan_gui.presenters.words import choice_title
 from memplan_gui.search_field import SearchEdit
 from memplan_gui.theme import Theme
@@ -16,6 +16,8 @@ from memplan_gui.theme import Theme
 LABEL_WIDTH = 152
 NUMBER_WIDTH = 84
 ROW_GAP = 4
+INSET = 8
+"""How far rows stand in from the panel's own margin: focus frames of headers and title reach out to that."""
 MESSAGE_ROLES = ("rejection", "advice")
 """What can stand under an editor, from top to bottom."""
 
@@ -47,7 +49,7 @@ class FieldRow(QWidget):
         self._grid = grid = QGridLayout(self)
         grid.setHorizontalSpacing(8)
         grid.setVerticalSpacing(2)
-        grid.setContentsMargins(0, 0, 0, ROW_GAP)
+        grid.setContentsMargins(INSET, 0, INSET, ROW_GAP)
         grid.setColumnMinimumWidth(0, LABEL_WIDTH)
         grid.setColumnStretch(1, 1)
         title = title or facts.title
@@ -58,11 +60,11 @@ class FieldRow(QWidget):
         else:
             name = label(title)
             name.setBuddy(editor)
-            name.setToolTip(facts.description)
+            name.setToolTip(tip(facts.description))
             grid.addWidget(name, 0, 0)
             self._place_editor(grid, facts, editor)
         if not editor.toolTip():
-            editor.setToolTip(facts.description)
+            editor.setToolTip(tip(facts.description))
 
     def _place_editor(self, grid: QGridLayout, facts: FieldFacts, editor: QWidget) -> None:
         unit = facts.unit if facts.unit != "bytes" else ""

@@ -7,6 +7,7 @@ from PySide6.QtGui import QEnterEvent, QFont, QFontMetrics, QPainter, QPaintEven
 from PySide6.QtWidgets import QAbstractButton, QGridLayout, QSizePolicy, QWidget
 
 from memplan_gui.icons import paint_icon
+from memplan_gui.pieces import tip
 from memplan_gui.presenters.levers import LeverCard
 from memplan_gui.stylesheet import RADIUS
 from memplan_gui.theme import Theme
@@ -47,7 +48,7 @@ class LeverButton(QAbstractButton):
         self.setAccessibleName(card.title)
         self.setAccessibleDescription(card.spoken)
         shortcut = f"\nCtrl+{self.number} toggles it." if card.applies and self.number <= 9 else ""
-        self.setToolTip(card.tip + shortcut)
+        self.setToolTip(tip(card.tip + shortcut))
         self.update()
 
     def nextCheckState(self) -> None:  # noqa: N802  # Qt's name

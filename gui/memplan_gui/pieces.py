@@ -52,6 +52,12 @@ def tool_button(role: str, name: str, *, text: str = "", tip: str = "", checkabl
     return result
 
 
+def tip(text: str) -> str:
+    """A tooltip whose lines wrap: Qt wraps rich text alone."""
+    safe = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("\n", "<br>")
+    return f"<qt>{safe}</qt>" if text else ""
+
+
 def hairline() -> QFrame:
     """A thin line that separates."""
     line = QFrame()

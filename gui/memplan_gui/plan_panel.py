@@ -10,7 +10,7 @@ from memplan_gui.binding import Binding
 from memplan_gui.catalog_hits import NO_DEVICE, NO_MODEL, device_hits, device_title, model_hits, model_title
 from memplan_gui.document import PlanDocument
 from memplan_gui.fields import BytesEdit, NotesEdit, TextEdit
-from memplan_gui.forms import FieldRow, Fold, editor_for
+from memplan_gui.forms import INSET, FieldRow, Fold, editor_for
 from memplan_gui.model_source import ModelSource
 from memplan_gui.pieces import column, label, row, shown
 from memplan_gui.plan_fields import SECTIONS, FieldSpec, FoldSpec, SectionSpec, all_fields, num_changed
@@ -20,7 +20,7 @@ from memplan_gui.search_field import SearchEdit
 from memplan_gui.theme import Theme
 from memplan_gui.window import PANEL_WIDTH
 
-MARGIN = 16
+MARGIN = 8
 SECTION_GAP = 16
 
 
@@ -110,7 +110,7 @@ class PlanPanel(QFrame):
         content.setFixedWidth(PANEL_WIDTH - 1)  # the scroll bar comes and goes over the margin: no field moves
         scroll.setWidget(content)
         column(self, margins=(0, 0, 1, 0)).addWidget(scroll)
-        return column(content, margins=(MARGIN, 12, MARGIN, MARGIN))
+        return column(content, margins=(MARGIN, 12, MARGIN, 2 * MARGIN))
 
     def _build_title(self) -> None:
         title = TextEdit(placeholder="Untitled")
@@ -123,7 +123,7 @@ class PlanPanel(QFrame):
 
     def _build_section(self, section: SectionSpec) -> None:
         self._column.addSpacing(SECTION_GAP)
-        head = row()
+        head = row(margins=(INSET, 0, INSET, 0))
         head.addWidget(label(section.title, "section"), 1)
         self._column.addLayout(head)
         self._column.addSpacing(8)
@@ -148,8 +148,10 @@ class PlanPanel(QFrame):
         self._model_caption = label("", "caption", wraps=True, selectable=True)
         self._general_advice = label("", "advice", wraps=True, selectable=True)
         self._general_advice.hide()
-        self._column.addWidget(self._model_caption)
-        self._column.addWidget(self._general_advice)
+        captions = column(margins=(INSET, 0, INSET, 0))
+        captions.addWidget(self._model_caption)
+        captions.addWidget(self._general_advice)
+        self._column.addLayout(captions)
 
     def _build_notes(self) -> None:
         self._column.addSpacing(SECTION_GAP)
@@ -159,7 +161,9 @@ class PlanPanel(QFrame):
         notes.setAccessibleDescription("Anything worth keeping beside the numbers.")
         notes.setFixedHeight(120)
         self._bindings.append(Binding(self._document, "notes", notes, self, in_scenario=False))
-        fold.rows.addWidget(notes)
+        inset = column(margins=(INSET, 0, INSET, 0))
+        inset.addWidget(notes)
+        fold.rows.addLayout(inset)
         self._column.addWidget(fold)
 
     def _build_fold(self, spec: FoldSpec, fold: Fold) -> None:

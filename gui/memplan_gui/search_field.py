@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from PySide6.QtCore import QAbstractListModel, QModelIndex, QPersistentModelIndex, QRect, QSize, Qt, Signal
-from PySide6.QtGui import QAction, QFocusEvent, QKeyEvent, QMouseEvent, QPainter, QPalette
+from PySide6.QtGui import QAction, QFocusEvent, QKeyEvent, QMouseEvent, QPainter
 from PySide6.QtWidgets import (
     QCompleter,
     QLineEdit,
@@ -58,25 +58,25 @@ class HitModel(QAbstractListModel):
 class HitDelegate(QStyledItemDelegate):
     """Paints the text at the left and the note at the right."""
 
+    def __init__(self, theme: Theme, parent: QListView) -> None:
+        super().__init__(parent)
+        self._theme = theme
+
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         """Paint one hit."""
-        palette: QPalette = option.palette
         rect: QRect = option.rect
-        selected = bool(option.state & QStyle.StateFlag.State_Selected)
-        if selected:
-            painter.fillRect(rect, palette.color(QPalette.ColorRole.Highlight))
+        if option.state & QStyle.StateFlag.State_Selected:
+            painter.fillRect(rect, self._theme.colour("accent_soft"))
         painter.save()
         inner = rect.adjusted(8, 0, -8, 0)
         note = index.data(NOTE_ROLE)
         note_width = painter.fontMetrics().horizontalAdvance(note) + 12
-        colour = QPalette.ColorRole.HighlightedText if selected else QPalette.ColorRole.Text
-        painter.setPen(palette.color(colour))
+        painter.setPen(self._theme.colour("text"))
         text = painter.fontMetrics().elidedText(
             index.data(), Qt.TextElideMode.ElideMiddle, inner.width() - (note_width if note else 0)
         )
         painter.drawText(inner, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, text)
-        if not selected:
-            painter.setPen(palette.color(QPalette.ColorRole.PlaceholderText))
+        painter.setPen(self._theme.colour("muted"))
         painter.drawText(inner, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignRight, note)
         painter.restore()
 
@@ -112,7 +112,7 @@ class SearchEdit(QLineEdit):
         self._list.setMinimumWidth(POPUP_WIDTH)
         self._list.setAccessibleName("Matches")
         self._completer.setPopup(self._list)
-        self._list.setItemDelegate(HitDelegate(self._list))
+        self._list.setItemDelegate(HitDelegate(theme, self._list))
         self._completer.setWidget(self)
         self._completer.activated[QModelIndex].connect(self._picked)  # type: ignore[index]  # one of two overloads
         self.textEdited.connect(self._typed)
@@ -158,6 +158,11 @@ class SearchEdit(QLineEdit):
         # The completer hands out an index of its own proxy; rows are the same, for it filters nothing.
         self._take(self._hits.hits[index.row()].value)
 
+    def _step(self, rows: int) -> None:
+        """Move to another hit; a window system that gives the list no keyboard leaves that to the line."""
+        row = min(max(self._list.currentIndex().row() + rows, 0), len(self._hits.hits) - 1)
+        self._list.setCurrentIndex(self._hits.index(row))
+
     def _take(self, value: str) -> None:
         self._list.hide()
         self.setModified(False)
@@ -174,12 +179,19 @@ class SearchEdit(QLineEdit):
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Enter takes the best hit, Down opens the list, Escape brings the entry back."""
         key = event.key()
-        if key in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and self.isModified():
+        is_enter = key in (Qt.Key.Key_Return, Qt.Key.Key_Enter)
+        if is_enter and self._list.isVisible() and self._list.currentIndex().isValid():
+            self._picked(self._list.currentIndex())
+            return
+        if is_enter and self.isModified():
             hits = self._search(self.text())
             if hits:
                 self._take(hits[0].value)
             else:
                 self.unreadable.emit(self._nothing.format(self.text().strip()))
+            return
+        if key in (Qt.Key.Key_Down, Qt.Key.Key_Up) and self._list.isVisible():
+            self._step(1 if key == Qt.Key.Key_Down else -1)
             return
         if key == Qt.Key.Key_Down:
             self._pop_up(self.text() if self.isModified() else "")

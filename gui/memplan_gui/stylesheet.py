@@ -44,17 +44,22 @@ QLineEdit:focus, QComboBox:focus, QPlainTextEdit:focus { border: 2px solid $acce
 QLineEdit:disabled, QComboBox:disabled { color: $faint; border-color: $hairline; }
 QLineEdit[rejected="true"] { border-color: $does_not_fit; }
 QLineEdit#plan_title {
-  border: 1px solid transparent; background: transparent; font-weight: 600; padding: 3px 7px; margin-left: -10px;
+  border: 1px solid transparent; background: transparent; font-weight: 600; padding: 3px 5px;
 }
 QLineEdit#plan_title:hover { border-color: $hairline; }
-QLineEdit#plan_title:focus { border: 2px solid $accent; background: $field; padding: 2px 6px; }
+QLineEdit#plan_title:focus { border: 2px solid $accent; background: $field; padding: 2px 4px; }
+QCheckBox { spacing: 8px; min-height: 24px; }
+QCheckBox::indicator { width: 14px; height: 14px; border: 1px solid $border; border-radius: 3px; background: $field; }
+QCheckBox::indicator:checked { background: $accent; border-color: $accent; image: url("$check"); }
+QCheckBox::indicator:focus { border: 2px solid $accent; width: 12px; height: 12px; }
+QComboBox { combobox-popup: 0; }
 QComboBox::drop-down { border: none; width: 20px; }
 QComboBox::down-arrow { image: url("$chevron"); width: 10px; height: 10px; }
 QComboBox QAbstractItemView, QListView#hits {
-  background: $field; color: $text; border: 1px solid $border; padding: 4px; outline: none;
+  background: $field; color: $text; border: 1px solid $border; padding: 0; outline: none;
   selection-background-color: $accent_soft; selection-color: $text;
 }
-QComboBox QAbstractItemView::item, QListView#hits::item { min-height: 24px; padding: 0 4px; }
+QComboBox QAbstractItemView::item { min-height: 26px; padding: 0 8px; }
 
 QPushButton, QToolButton[role="button"] {
   background: $field; color: $text; border: 1px solid $border; border-radius: ${radius}px; padding: 3px 12px;
@@ -69,7 +74,7 @@ QToolButton[role="flat"]:hover { background: $hover; color: $text; }
 QToolButton[role="flat"]:focus { border-color: $accent; }
 QToolButton[role="fold"] {
   border: 2px solid transparent; border-radius: ${radius}px; padding: 3px 4px 3px 0; color: $muted; text-align: left;
-  margin-left: -6px;
+  margin-left: 4px;
 }
 QToolButton[role="fold"]:hover { color: $text; }
 QToolButton[role="fold"]:focus { border-color: $accent; }
@@ -113,6 +118,7 @@ QHeaderView::section {
   background: $window; color: $muted; border: none; border-bottom: 1px solid $border; padding: 4px 11px 4px 2px;
 }
 QHeaderView::section:vertical { border-bottom: 1px solid $hairline; color: $text; padding-left: 0; }
+QTableView#ledger QHeaderView::section { padding-left: 11px; }
 QTableCornerButton::section { background: $window; border: none; border-bottom: 1px solid $border; }
 
 QFrame#notice { background: $accent_soft; border: none; border-radius: ${radius}px; }
@@ -128,8 +134,14 @@ QScrollBar::add-line, QScrollBar::sub-line, QScrollBar::add-page, QScrollBar::su
 """
 
 
-def style_sheet(roles: Roles, *, heading_pixels: int, caption_pixels: int, chevron: str, close: str) -> str:
-    """Return the style sheet for these colours and text sizes; `chevron` and `close` are the files of two icons."""
-    values = {**roles._asdict(), "heading": heading_pixels, "caption": caption_pixels, "radius": RADIUS}
-    values.update(chevron=chevron, close=close)
+def style_sheet(roles: Roles, *, heading_pixels: int, caption_pixels: int, icons: dict[str, str]) -> str:
+    """Return the style sheet for these colours and text sizes.
+
+    Args:
+        roles: the colours.
+        heading_pixels: the size of headings.
+        caption_pixels: the size of captions.
+        icons: the files of the icons that it draws: `chevron`, `close` and `check`.
+    """
+    values = {**roles._asdict(), **icons, "heading": heading_pixels, "caption": caption_pixels, "radius": RADIUS}
     return Template(TEMPLATE).substitute(values)

@@ -100,13 +100,14 @@ class Theme(QObject):
         self.roles = roles
         self._colours.clear()
         self._app.setPalette(palette(roles))
+        names = {"chevron": "chevron-down", "close": "close", "check": "check"}
+        icons = {key: icon_file(f"{name}-{roles.scheme}").as_posix() for key, name in names.items()}
         self._app.setStyleSheet(
             style_sheet(
                 roles,
                 heading_pixels=self.heading_pixels,
                 caption_pixels=self.caption_pixels,
-                chevron=icon_file(f"chevron-down-{roles.scheme}").as_posix(),
-                close=icon_file(f"close-{roles.scheme}").as_posix(),
+                icons=icons,
             )
         )
 

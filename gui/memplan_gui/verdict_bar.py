@@ -7,7 +7,7 @@ from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QWidget
 
 from memplan_gui.icons import paint_icon
-from memplan_gui.pieces import column, label, row
+from memplan_gui.pieces import column, label, row, tip
 from memplan_gui.presenters.verdict import VerdictView
 from memplan_gui.theme import Theme
 
@@ -73,7 +73,7 @@ class VerdictBar(QWidget):
         """Show a verdict."""
         self._show(view.icon, view.role, view.word, view.margin, view.detail)
         self._recipe.setText(f"{view.recipe} · Basis: {view.basis}")
-        self._recipe.setToolTip(f"{view.recipe}\n{view.basis_sentence}")
+        self._recipe.setToolTip(tip(f"{view.recipe}\n{view.basis_sentence}"))
         self.setAccessibleDescription(f"{view.sentence} {view.recipe}. {view.basis_sentence}")
 
     def show_problem(self, problem: str) -> None:

@@ -160,6 +160,8 @@ class Window(QMainWindow):
         self.menus.fill(self._slots(), {"undo": undo, "redo": redo})
         self._fill_theme_menu()
         self._fill_recent_menu()
+        for name in ("copy_picture", "copy_table", "export_chart", "show_all"):
+            self.answer_panel.chart.addAction(self.menus.actions[name])
         levers = self.menus.submenus["levers"]
         levers.aboutToShow.connect(self._name_levers)
         for number in range(1, 10):

@@ -212,6 +212,17 @@ def test_a_search_shows_titles_and_takes_the_best_hit(qtbot: QtBot, search: Sear
 
 
 @POPS_UP
+def test_a_search_is_walked_from_its_line_too(qtbot: QtBot, search: SearchEdit) -> None:
+    # Under some window systems the list that pops up gets no keys.
+    heard = Heard(search)
+    search.selectAll()
+    qtbot.keyClicks(search, "llama")
+    qtbot.keyClick(search, Qt.Key.Key_Down)
+    qtbot.keyClick(search, Qt.Key.Key_Return)
+    assert heard == ["meta/Llama-70B"]
+
+
+@POPS_UP
 def test_a_search_takes_what_is_picked_from_the_list(qtbot: QtBot, search: SearchEdit) -> None:
     heard = Heard(search)
     qtbot.keyClick(search, Qt.Key.Key_Down)

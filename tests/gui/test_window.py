@@ -344,6 +344,17 @@ def test_copies_reach_the_clipboard(window: Window) -> None:
     assert clipboard.image().size().toTuple() == (1920, 960)
 
 
+def test_selected_cells_are_copied_as_cells(window: Window, qtbot: QtBot) -> None:
+    table = window.answer_panel.details.breakdown
+    table.setCurrentIndex(table.figures.index(0, 0))
+    qtbot.keyClick(table, Qt.Key.Key_Right, Qt.KeyboardModifier.ShiftModifier)
+    qtbot.keyClick(table, Qt.Key.Key_Down, Qt.KeyboardModifier.ShiftModifier)
+    qtbot.keyClick(table, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
+    copied = [line.split("\t") for line in QGuiApplication.clipboard().text().splitlines()]
+    assert [len(line) for line in copied] == [2, 2]
+    assert copied[0][0] == table.figures.index(0, 0).data()
+
+
 def test_export_writes_the_chosen_file(window: Window, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "chart.svg"
     monkeypatch.setattr(dialogs, "ask_save", lambda *_: path)

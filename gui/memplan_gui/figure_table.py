@@ -1,0 +1,92 @@
+"""A table of figures: cells painted plainly, and whatever is selected copied as cells."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QAbstractItemModel, QLineF, QModelIndex, QPersistentModelIndex, QRect, Qt
+from PySide6.QtGui import QFont, QGuiApplication, QKeyEvent, QKeySequence, QPainter
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QHeaderView,
+    QStyle,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QTableView,
+)
+
+from memplan_gui.theme import Theme
+
+PADDING = 11
+ROW_HEIGHT = 26
+Index = QModelIndex | QPersistentModelIndex
+
+
+class FigureDelegate(QStyledItemDelegate):
+    """Cells with text at the side, and in the font, that the model says.
+
+    Plain text and a hairline: the style sheet's own way takes several times as long.
+    """
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self._theme = theme
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
+        """Paint one cell."""
+        theme = self._theme
+        rect: QRect = option.rect
+        is_selected = bool(option.state & QStyle.StateFlag.State_Selected)
+        if is_selected:
+            painter.fillRect(rect, theme.colour("accent_soft"))
+        painter.setPen(theme.colour("hairline"))
+        painter.drawLine(QLineF(rect.left(), rect.bottom() + 0.5, rect.right() + 1, rect.bottom() + 0.5))
+        if option.state & QStyle.StateFlag.State_HasFocus:
+            painter.setPen(theme.colour("accent"))
+            painter.drawRect(rect.adjusted(0, 0, -1, -1))
+        text = index.data()
+        if not text:
+            return
+        font = index.data(Qt.ItemDataRole.FontRole)
+        painter.setFont(font if isinstance(font, QFont) else theme.font("body"))
+        painter.setPen(theme.colour("text"))
+        inner = rect.adjusted(PADDING, 0, -PADDING, 0)
+        shown = painter.fontMetrics().elidedText(text, Qt.TextElideMode.ElideRight, inner.width())
+        painter.drawText(inner, index.data(Qt.ItemDataRole.TextAlignmentRole), shown)
+
+
+class FigureTable(QTableView):
+    """A table to read and to copy from."""
+
+    def __init__(self, name: str, model: QAbstractItemModel, theme: Theme) -> None:
+        super().__init__()
+        self.setModel(model)
+        self.setAccessibleName(name)
+        delegate = FigureDelegate(theme)
+        delegate.setParent(self)
+        self.setItemDelegate(delegate)
+        self.setShowGrid(False)
+        self.setWordWrap(False)
+        self.setTabKeyNavigation(False)
+        self.setCornerButtonEnabled(False)
+        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        self.setSelectionMode(QAbstractItemView.SelectionMode.ContiguousSelection)
+        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self.verticalHeader().setVisible(False)
+        self.verticalHeader().setDefaultSectionSize(ROW_HEIGHT)
+        self.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
+        self.horizontalHeader().setHighlightSections(False)
+        self.horizontalHeader().setStretchLastSection(True)
+
+    def selected_text(self) -> str:
+        """What is selected, with tabs between cells and a line for each row."""
+        rows: dict[int, dict[int, str]] = {}
+        for index in self.selectedIndexes():
+            rows.setdefault(index.row(), {})[index.column()] = str(index.data())
+        return "\n".join("\t".join(cells[column] for column in sorted(cells)) for _, cells in sorted(rows.items()))
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Copy what is selected, all of it: Qt's own tables copy one cell."""
+        if event.matches(QKeySequence.StandardKey.Copy) and self.selectedIndexes():
+            QGuiApplication.clipboard().setText(self.selected_text())
+            return
+        super().keyPressEvent(event)
