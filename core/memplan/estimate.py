@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 
 from memplan.architecture.counts import active, total
 from memplan.catalog import device as device_of
@@ -64,7 +65,7 @@ def estimate(scenario: Scenario) -> Estimate:
         instants=instants,
         first_step=first,
         peak=peak,
-        terms=terms_of(chosen, setup, training, whole, line, (*first, *instants), peak),
+        explain=cache(lambda: terms_of(chosen, setup, training, whole, line, (*first, *instants), peak)),
         process=process_of(allocated, over, device.framework_total_bytes),
         need=need,
         device_id=device.id,

@@ -173,7 +173,8 @@ class Estimate:
     first_step: tuple[Instant, ...]
     """Forward, loss, backward and optimizer step of the first step."""
     peak: Instant
-    terms: tuple[Term, ...]
+    explain: Callable[[], tuple[Term, ...]] = field(repr=False, compare=False)
+    """Works out `terms`: a search over many set-ups asks for none."""
     process: Process
     need: Need
     device_id: str
@@ -187,6 +188,11 @@ class Estimate:
     def bytes(self) -> TraceBytes:
         """Tensors alive as a trace sees them: on a CPU, with the newest library. `process` is the hardware's."""
         return self.trace()
+
+    @property
+    def terms(self) -> tuple[Term, ...]:
+        """Every term that is there at any instant, with its formula and its tensors, in the order of TERMS."""
+        return self.explain()
 
     @property
     def peak_bytes(self) -> int:

@@ -56,7 +56,7 @@ def made_estimate(
         "instants": instants,
         "first_step": made_instants(1)[1:],
         "peak": instants[-1],
-        "terms": (
+        "explain": lambda: (
             Term("weights", 15 * GIB, 15 * GIB, "8,030,261,248 × 2 = 16,060,522,496", "counted"),
             Term("temporary buffers", 15 * GIB, 15 * GIB, "one copy | of the weights", "PyTorch"),
         ),
