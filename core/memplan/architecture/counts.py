@@ -16,6 +16,7 @@ def weights(architecture: Architecture) -> Iterator[tuple[Weight, int]]:
     for layer, count in architecture.kinds.items():
         for weight in layer.weights():
             yield weight, count
+    yield from architecture.idle
 
 
 @lru_cache(maxsize=256)
@@ -38,7 +39,7 @@ def total(architecture: Architecture) -> int:
 @lru_cache(maxsize=256)
 def active(architecture: Architecture) -> int:
     """Parameters that one token passes through: of each set of experts only those it is sent to."""
-    idle = 0
+    idle = sum(weight.count * count for weight, count in architecture.idle)
     for layer, count in architecture.kinds.items():
         if isinstance(layer.mlp, Experts):
             idle += count * layer.mlp.idle_values

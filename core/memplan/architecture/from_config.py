@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -11,6 +12,7 @@ from memplan.architecture.composing import llama_like
 from memplan.architecture.config_reader import ConfigReader
 from memplan.architecture.families import FAMILIES
 from memplan.architecture.parts import Architecture
+from memplan.architecture.towers import tower_of
 from memplan.errors import ConfigError
 
 
@@ -31,7 +33,9 @@ def architecture_of(config: Mapping[str, Any]) -> Architecture:
 def _cached(key: str) -> Architecture:
     reader = ConfigReader(json.loads(key))
     compose = FAMILIES.get(reader.model_type, _nearest)
-    return compose(reader)
+    architecture = compose(reader)
+    tower = tower_of(reader)
+    return replace(architecture, idle=architecture.idle + tower) if tower else architecture
 
 
 def _nearest(reader: ConfigReader) -> Architecture:

@@ -304,6 +304,8 @@ class Architecture:
     """A norm of the embeddings (Bloom)."""
     projections: tuple[Linear, ...] = ()
     """In and out of a narrower embedding (OPT-350m)."""
+    idle: tuple[tuple[Weight, int], ...] = ()
+    """Weights that text does not pass through, with how often each occurs: towers, layers that look at images."""
     logits_softcap: bool = False
     buffers: tuple[int, ...] = ()
     """Bytes of each buffer that comes with the model (a causal mask: GPT-BigCode)."""

@@ -54,6 +54,7 @@ def held_tensors(architecture: Architecture, setup: Setup) -> tuple[HeldTensor, 
     tensors = list(outer_tensors(architecture, setup))
     for layer, count in architecture.kinds.items():
         tensors += [replace(tensor, count=count) for tensor in layer_tensors(layer, setup)]
+    tensors += [replace(_held(weight, setup), count=count) for weight, count in architecture.idle]
     if setup.adapted:
         tensors += _adapters(architecture, setup)
     return tuple(tensors)

@@ -15,6 +15,7 @@ from memplan.architecture.families import (
     layer_norm_decoders,
     llama,
     llama_relatives,
+    multimodal,
     olmo,
 )
 from memplan.architecture.parts import Architecture
@@ -30,5 +31,6 @@ FAMILIES: dict[str, Callable[[ConfigReader], Architecture]] = {
     **experts.FAMILIES,
     **latent.FAMILIES,
     **hybrid.FAMILIES,
+    **multimodal.FAMILIES,
 }
 """Model types with a composition of their own."""
