@@ -10,6 +10,7 @@ from memplan.architecture.parts import Architecture
 from memplan.catalog import Device
 from memplan.memory.optimizers import RULES
 from memplan.memory.setup import Setup
+from memplan.memory.sharding import SHARDS_WEIGHTS
 from memplan.memory.states import linears
 from memplan.plan.scenario import Scenario
 from memplan.result import Advice
@@ -29,8 +30,11 @@ _PLAIN: dict[str, Any] = {
 """Fields that the estimate leaves out when they are set to anything else."""
 
 
-def not_modelled(scenario: Scenario, architecture: Architecture) -> Iterator[Advice]:
+def not_modelled(scenario: Scenario, architecture: Architecture, device: Device) -> Iterator[Advice]:
     """What makes the estimate an extrapolation."""
+    if device.vendor not in ("NVIDIA", "AMD"):
+        words = f"PyTorch's kernels for {device.vendor} devices have not been held against truth: CUDA's are counted."
+        yield Advice("hardware.device", words)
     for path, plain in _PLAIN.items():
         value: Any = scenario
         for name in path.split("."):
@@ -77,8 +81,9 @@ def advice(scenario: Scenario, setup: Setup, architecture: Architecture, device:
 
 
 def _about_precision(scenario: Scenario) -> Iterator[Advice]:
-    training = scenario.training
-    if training.method == "full" and training.weights_dtype == "fp32" and training.autocast == "none":
+    training, hardware = scenario.training, scenario.hardware
+    casts = hardware.sharding.strategy in SHARDS_WEIGHTS and hardware.sharding.mixed_precision and hardware.devices > 1
+    if training.method == "full" and training.weights_dtype == "fp32" and training.autocast == "none" and not casts:
         words = "Everything runs in fp32. bf16 autocast halves the inputs of products; bf16 weights halve the states."
         yield Advice("training.weights_dtype", words)
     if training.method == "full" and training.weights_dtype != "fp32" and not training.master_weights:

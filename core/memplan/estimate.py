@@ -55,7 +55,7 @@ def estimate(scenario: Scenario) -> Estimate:
     first = tuple(_whole_process(one, buckets, over) for one in line.first)
     peak = max((*first, *instants), key=lambda one: one.total_bytes)
     need, usable = need_of(allocated, over), usable_bytes(device, hardware)
-    extrapolations = (*chosen.advice, *not_modelled(scenario, chosen.architecture))
+    extrapolations = (*chosen.advice, *not_modelled(scenario, chosen.architecture, device))
     return Estimate(
         name=scenario.name,
         model_name=chosen.name,
