@@ -44,6 +44,18 @@ def not_modelled(scenario: Scenario, architecture: Architecture, device: Device)
     training, hardware = scenario.training, scenario.hardware
     if training.checkpointing in ("selective", "offload"):
         yield Advice("training.checkpointing", f"{training.checkpointing} is counted as full checkpointing.")
+    yield from _sharding_not_modelled(scenario)
+    if training.lora.modules_to_save and training.method in ("lora", "qlora"):
+        yield Advice("training.lora.modules_to_save", "Modules trained in full are not modelled yet.")
+    if training.method == "qlora" and training.quantization.format not in ("nf4", "fp4"):
+        words = f"{training.quantization.format} is counted as nf4."
+        yield Advice("training.quantization.format", words)
+    if training.method == "freeze" and training.checkpointing != "none":
+        yield Advice("training.checkpointing", "Checkpoints of frozen layers are up to 4% short of traces.")
+
+
+def _sharding_not_modelled(scenario: Scenario) -> Iterator[Advice]:
+    training, hardware = scenario.training, scenario.hardware
     strategy = hardware.sharding.strategy
     if strategy in ("fsdp1", "zero3") and hardware.devices > 1:
         words = f"Gathered layers of {strategy} are counted as those of FSDP2."
@@ -55,13 +67,6 @@ def not_modelled(scenario: Scenario, architecture: Architecture, device: Device)
     elif strategy in ("none", "ddp") and hardware.devices > 1:
         words = "Each device holds everything, and communication buckets as large as the gradients."
         yield Advice("hardware.devices", words)
-    if training.lora.modules_to_save and training.method in ("lora", "qlora"):
-        yield Advice("training.lora.modules_to_save", "Modules trained in full are not modelled yet.")
-    if training.method == "qlora" and training.quantization.format not in ("nf4", "fp4"):
-        words = f"{training.quantization.format} is counted as nf4."
-        yield Advice("training.quantization.format", words)
-    if training.method == "freeze" and training.checkpointing != "none":
-        yield Advice("training.checkpointing", "Checkpoints of frozen layers are up to 4% short of traces.")
 
 
 def advice(scenario: Scenario, setup: Setup, architecture: Architecture, device: Device) -> Iterator[Advice]:
