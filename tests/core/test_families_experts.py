@@ -35,8 +35,7 @@ def by_id(case: dict[str, Any]) -> str:
 @pytest.mark.parametrize("case", CASES, ids=by_id)
 def test_a_family_is_as_traced(case: dict[str, Any]) -> None:
     found = estimate(scenario_of(case))
-    if case["model"]["model_type"] != "deepseek_v32":  # whose indexer is said to train, but never gets a gradient
-        assert found.parameters.trainable == case["bytes"]["trainable"]
+    assert found.parameters.trainable == case["bytes"]["trainable"]
     assert found.bytes.optimizer_state == case["bytes"]["optimizer_state"]
     allowed = KNOWN_GAPS.get(case["id"], DRIFT)
     limits = {True: max(allowed, FIRST_DRIFT), False: allowed}

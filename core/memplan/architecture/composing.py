@@ -10,7 +10,7 @@ from typing import Literal
 from memplan.architecture.config_reader import ConfigReader
 from memplan.architecture.expert_parts import Experts
 from memplan.architecture.latent_parts import LatentAttention
-from memplan.architecture.linear_parts import GatedDelta
+from memplan.architecture.linear_parts import StateMixer
 from memplan.architecture.parts import (
     Activation,
     Architecture,
@@ -160,7 +160,7 @@ def compose_decoder(
 
 
 def pre_norm_layer(
-    reader: ConfigReader, attention: Attention | LatentAttention | GatedDelta, mlp: Mlp | Experts
+    reader: ConfigReader, attention: Attention | LatentAttention | StateMixer, mlp: Mlp | Experts
 ) -> Layer:
     """A layer with a norm before each of its two blocks."""
     hidden = reader.size("hidden_size")

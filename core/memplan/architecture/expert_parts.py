@@ -58,6 +58,8 @@ class Experts:
     shared_first: bool = False
     """The shared expert runs before the others."""
     gated: bool = True
+    latent: int | None = None
+    """The routed experts work in a narrower space: a projection before them and one after (Nemotron 3)."""
     transposed: bool = False
     """Held as (experts, inputs, outputs)."""
     bias: bool = False
@@ -71,14 +73,14 @@ class Experts:
     def expert_matrix(self, *, first: bool) -> Weight:
         """The matrices of all experts: gate and up in one, or down."""
         name = "down_proj" if not first else "gate_up_proj" if self.gated else "up_proj"
-        outputs, inputs = (self.up_width, self.hidden) if first else (self.hidden, self.width)
+        outputs, inputs = (self.up_width, self.inner) if first else (self.inner, self.width)
         shape = (self.count, inputs, outputs) if self.transposed else (self.count, outputs, inputs)
         return Weight(f"experts.{name}", shape, "experts")
 
     def expert_bias(self, *, first: bool) -> Weight:
         """The biases of all experts."""
         matrix = self.expert_matrix(first=first)
-        return Weight(f"{matrix.name}_bias", (self.count, self.up_width if first else self.hidden), "experts")
+        return Weight(f"{matrix.name}_bias", (self.count, self.up_width if first else self.inner), "experts")
 
     def expert_weights(self) -> Iterator[Weight]:
         """The tensors of all experts."""
@@ -105,6 +107,19 @@ class Experts:
             yield from self.shared.linears()
         if self.shared_gate is not None:
             yield self.shared_gate
+        yield from self.around()
+
+    def around(self) -> tuple[Linear, ...]:
+        """The projections before and after the routed experts; none where they work in the model's width."""
+        if self.latent is None:
+            return ()
+        before = Linear("fc1_latent_proj", self.hidden, self.latent, component="experts")
+        return before, Linear("fc2_latent_proj", self.latent, self.hidden, component="experts")
+
+    @property
+    def inner(self) -> int:
+        """Width of what the routed experts read and give."""
+        return self.latent or self.hidden
 
     @property
     def up_width(self) -> int:

@@ -36,7 +36,7 @@ class Indexer:
             for weight in linear.weights():
                 yield replace(weight, name=f"indexer.{weight.name}")
         for weight in self.key_norm.weights():
-            yield replace(weight, name=f"indexer.{weight.name}", frozen=True)
+            yield replace(weight, name=f"indexer.{weight.name}", idle=True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from memplan.architecture.expert_parts import Experts
     from memplan.architecture.latent_parts import LatentAttention
-    from memplan.architecture.linear_parts import GatedDelta
+    from memplan.architecture.linear_parts import StateMixer
 
 NormKind = Literal["rms", "late_rms", "gemma_rms", "layer", "fp32_layer", "layer_1p", "centred"]
 """late_rms: the gain in fp32 as well (OLMo 2). fp32_layer: in fp32 whatever the input (OLMo). layer_1p: the gain is
@@ -35,6 +35,8 @@ class Weight:
     """dtype that it keeps whatever the model is loaded in."""
     frozen: bool = False
     """It never trains."""
+    idle: bool = False
+    """It is said to train, but runs without gradients and never gets one."""
 
     @property
     def count(self) -> int:
@@ -64,7 +66,7 @@ class Linear:
 
     def weights(self) -> Iterator[Weight]:
         """The matrix, then the bias."""
-        yield Weight(f"{self.name}.weight", (self.outputs, self.inputs), self.component, linear=True, frozen=self.idle)
+        yield Weight(f"{self.name}.weight", (self.outputs, self.inputs), self.component, linear=True, idle=self.idle)
         if self.bias:
             yield Weight(f"{self.name}.bias", (self.outputs,), self.component)
 
@@ -232,8 +234,8 @@ class Mlp:
 class Layer:
     """One decoder layer: attention and a feed-forward block around a residual stream."""
 
-    attention: Attention | LatentAttention | GatedDelta
-    mlp: Mlp | Experts
+    attention: Attention | LatentAttention | StateMixer
+    mlp: Mlp | Experts | None
     attention_norm: Norm | None
     mlp_norm: Norm | None
     attention_out_norm: Norm | None = None

@@ -75,7 +75,7 @@ def exact_states(
         optimizer_unrounded=on_device * sum(t.count * sum(state_tensors(t, training)) for t in trains),
         master=sum(t.count * int(rounded(4 * t.values)) for t in trains if has_master(t, training)),
         step_temporary=step_temporary_bytes(tensors, training),
-        trainable=sum(t.total_values for t in trains),
+        trainable=sum(t.total_values for t in tensors if t.trains or t.idle),
         adapter_parameters=sum(t.total_values for t in tensors if t.adapter),
         paged=rule.paged,
     )

@@ -36,6 +36,8 @@ class HeldTensor:
     adapter: bool = False
     packed: bool = False
     component: str = ""
+    idle: bool = False
+    """It is said to train, but never gets a gradient."""
 
     @property
     def values(self) -> int:
@@ -73,8 +75,17 @@ def layer_tensors(layer: Layer, setup: Setup) -> list[HeldTensor]:
 def _held(weight: Weight, setup: Setup) -> HeldTensor:
     packed = setup.packed and weight.linear and weight.component != "head"
     dtype = weight.held_in or (setup.weights_dtype if packed else setup.unpacked_dtype)
-    trains = setup.base_trains and not weight.frozen
-    return HeldTensor(weight.name, weight.shape, 1, dtype, trains, packed=packed, component=weight.component)
+    trains, idle = setup.base_trains and not weight.frozen, weight.idle
+    return HeldTensor(
+        weight.name,
+        weight.shape,
+        1,
+        dtype,
+        trains and not idle,
+        idle=trains and idle,
+        packed=packed,
+        component=weight.component,
+    )
 
 
 def sharded_tensor(tensor: HeldTensor, devices: int) -> HeldTensor:
@@ -88,7 +99,13 @@ def _adapters(architecture: Architecture, setup: Setup) -> Iterator[HeldTensor]:
             rank = setup.rank
             for name, shape in (("lora_A", (rank, linear.inputs)), ("lora_B", (linear.outputs, rank))):
                 yield HeldTensor(
-                    f"{linear.name}.{name}", shape, count, setup.adapter_dtype, not linear.idle, adapter=True
+                    f"{linear.name}.{name}",
+                    shape,
+                    count,
+                    setup.adapter_dtype,
+                    not linear.idle,
+                    adapter=True,
+                    idle=linear.idle,
                 )
     for layer, count in architecture.kinds.items():
         if isinstance(layer.mlp, Experts):
@@ -108,7 +125,7 @@ def _expert_adapters(experts: Experts, setup: Setup, count: int) -> Iterator[Hel
 def linears(architecture: Architecture) -> Iterator[tuple[Linear, int]]:
     """Every linear module with how often it occurs; the head once."""
     for layer, count in architecture.kinds.items():
-        for part in (*layer.attention.linears(), *layer.mlp.linears()):
+        for part in (*layer.attention.linears(), *(layer.mlp.linears() if layer.mlp is not None else ())):
             yield part, count
     for part in architecture.projections:
         yield part, 1

@@ -17,6 +17,7 @@ from memplan.architecture.families import (
     llama_relatives,
     multimodal,
     olmo,
+    state_space,
 )
 from memplan.architecture.parts import Architecture
 
@@ -32,5 +33,6 @@ FAMILIES: dict[str, Callable[[ConfigReader], Architecture]] = {
     **latent.FAMILIES,
     **hybrid.FAMILIES,
     **multimodal.FAMILIES,
+    **state_space.FAMILIES,
 }
 """Model types with a composition of their own."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from memplan.architecture.latent_parts import LatentAttention
-from memplan.architecture.linear_parts import GatedDelta
+from memplan.architecture.linear_parts import StateMixer
 from memplan.architecture.parts import Attention
 from memplan.memory import operations as op
 from memplan.memory import products
@@ -184,7 +184,7 @@ def scores(
     return _eager(ctx, spec, q, k, v, mask)
 
 
-def is_fused(kind: str, spec: Attention | LatentAttention | GatedDelta) -> bool:
+def is_fused(kind: str, spec: Attention | LatentAttention | StateMixer) -> bool:
     """Whether a fused kernel runs; sinks are known to flash attention alone, and some families run none."""
     if spec.scores in ("gpt_neo", "mpt", "bloom"):
         return False

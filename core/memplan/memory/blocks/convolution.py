@@ -10,13 +10,16 @@ from memplan.memory.tape import Grads, Parameter, Tape, Tensor, given
 
 
 def causal_convolution(
-    ctx: Context, name: str, x: Tensor, width: int, kernel: int, *, activated: bool = True
+    ctx: Context, name: str, x: Tensor, width: int, kernel: int, *, activated: bool = True, in_order: bool = False
 ) -> Tensor:
-    """Each channel over its last positions, padded on both sides and cut, then silu; its gradient in token order."""
+    """Each channel over its last positions, padded on both sides and cut, then silu.
+
+    Its gradient is put in token order, unless what it reads stands channel by channel.
+    """
     tape = ctx.tape
     weight = ctx.parameter(f"{name}.weight", (width, 1, kernel))
     shape = (ctx.batch, width, ctx.sequence)
-    turned = op.view_with_copied_gradient(tape, x, shape)
+    turned = op.view(x, shape) if in_order else op.view_with_copied_gradient(tape, x, shape)
     padded = _convolved(tape, turned, weight, (ctx.batch, width, ctx.sequence + kernel - 1))
     output = sliced(tape, padded, shape)
     if activated:

@@ -24,8 +24,13 @@ def experts(ctx: Context, spec: Experts, x: Tensor) -> Tensor:
     shared = mlp(ctx, spec.shared, flat) if spec.shared is not None and spec.shared_first else None
     with tape.inside(f"{name}.{spec.router.name}"):
         scores, chosen = route(ctx, spec, flat, tokens)
+    around = spec.around()
+    read = ctx.linear(around[0], flat, name) if around else flat
     with tape.inside(f"{name}.experts"):
-        result = _run(ctx, spec, flat, scores, tokens)
+        result = _run(ctx, spec, read, scores, tokens)
+    del read
+    if around:
+        result = ctx.linear(around[1], result, name)
     if spec.shared is not None and not spec.shared_first:
         result = op.add(tape, result, mlp(ctx, spec.shared, flat))
     elif shared is not None:
@@ -42,7 +47,7 @@ def _run(ctx: Context, spec: Experts, flat: Tensor, scores: Tensor, tokens: Size
     tape, pairs, dtype = ctx.tape, tokens * spec.per_token, flat.dtype
     order = tape.new((pairs,), "int64")
     permutation = tape.new((pairs,), "int64")
-    selected = gather(tape, flat, (pairs, spec.hidden), tape.new((pairs,), "int64"))
+    selected = gather(tape, flat, (pairs, spec.inner), tape.new((pairs,), "int64"))
     weights = gather(tape, op.view(scores, (pairs, 1)), (pairs, 1), permutation)
     biases = _biases(ctx, spec, order, first=True)
     output = _product(ctx, spec, selected, biases, first=True)
@@ -51,8 +56,8 @@ def _run(ctx: Context, spec: Experts, flat: Tensor, scores: Tensor, tokens: Size
     output = _product(ctx, spec, output, biases, first=False)
     weighed = weighted(tape, output, weights)
     inverse = tape.new((pairs,), "int64")
-    weighed = gather(tape, weighed, (pairs, spec.hidden), inverse)
-    result = op.to(tape, added_up(tape, weighed, (tokens, spec.hidden)), dtype)
+    weighed = gather(tape, weighed, (pairs, spec.inner), inverse)
+    result = op.to(tape, added_up(tape, weighed, (tokens, spec.inner)), dtype)
     del order
     return result
 
@@ -71,7 +76,7 @@ def _product(ctx: Context, spec: Experts, x: Tensor, biases: Tensor | None, *, f
     weight = spec.expert_matrix(first=first)
     rank = ctx.setup.rank * (2 if first and spec.gated else 1)
     matrix = merged(ctx, spec, weight.name, weight.shape, rank)
-    output = grouped_product(ctx.tape, x, matrix, (x.shape[0], spec.up_width if first else spec.hidden))
+    output = grouped_product(ctx.tape, x, matrix, (x.shape[0], spec.up_width if first else spec.inner))
     return output if biases is None else op.added_in_place(ctx.tape, output, biases)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from memplan.architecture.expert_parts import Experts
 from memplan.architecture.latent_parts import LatentAttention
-from memplan.architecture.linear_parts import GatedDelta
+from memplan.architecture.linear_parts import GatedDelta, Nothing, ShortConvolution, StateMixer, StateSpace
 from memplan.architecture.parts import Attention, Layer, Mlp
 from memplan.memory import operations as op
 from memplan.memory.blocks.attention import attention
@@ -13,6 +13,7 @@ from memplan.memory.blocks.delta import gated_delta
 from memplan.memory.blocks.experts import experts
 from memplan.memory.blocks.latent import latent_attention
 from memplan.memory.blocks.mlp import mlp
+from memplan.memory.blocks.state_space import short_convolution, state_space
 from memplan.memory.tape import Tensor
 
 
@@ -39,6 +40,10 @@ def _weights_of_the_layer_before(ctx: Context, spec: object) -> Tensor | None:
 
 def _serial_layer(ctx: Context, spec: Layer, x: Tensor) -> Tensor:
     tape = ctx.tape
+    if isinstance(spec.attention, Nothing):
+        return op.add(tape, x, feed_forward(ctx, spec.mlp, ctx.norm(spec.mlp_norm, x)))
+    if spec.mlp is None:
+        return op.add(tape, x, mixer(ctx, spec.attention, ctx.norm(spec.attention_norm, x)))
     residual = x
     x = ctx.norm(None if spec.post_norm else spec.attention_norm, x)
     x = op.dropout(tape, mixer(ctx, spec.attention, x), spec.dropout)
@@ -72,17 +77,23 @@ def _parallel_layer(ctx: Context, spec: Layer, x: Tensor) -> Tensor:
     return op.add(tape, op.add(tape, fed, attended), x)
 
 
-def mixer(ctx: Context, spec: Attention | LatentAttention | GatedDelta, x: Tensor) -> Tensor:
+def mixer(ctx: Context, spec: Attention | LatentAttention | StateMixer, x: Tensor) -> Tensor:
     """What mixes the positions of a sequence."""
     if isinstance(spec, GatedDelta):
         return gated_delta(ctx, spec, x)
+    if isinstance(spec, ShortConvolution):
+        return short_convolution(ctx, spec, x)
+    if isinstance(spec, StateSpace):
+        return state_space(ctx, spec, x)
     if isinstance(spec, LatentAttention):
         return latent_attention(ctx, spec, x)
+    assert isinstance(spec, Attention), "the other kinds have blocks of their own"
     return attention(ctx, spec, x)
 
 
-def feed_forward(ctx: Context, spec: Mlp | Experts, x: Tensor) -> Tensor:
+def feed_forward(ctx: Context, spec: Mlp | Experts | None, x: Tensor) -> Tensor:
     """The layer's feed-forward block."""
+    assert spec is not None, "a layer without one ends before"
     if isinstance(spec, Experts):
         return experts(ctx, spec, x)
     return mlp(ctx, spec, x)

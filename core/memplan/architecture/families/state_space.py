@@ -1,0 +1,236 @@
+"""Hybrids of attention with short convolutions and state spaces. State spaces are walked by their nearest relative."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from memplan.architecture.composing import compose_decoder, gated_mlp, pre_norm_layer, read_activation, read_attention
+from memplan.architecture.config_reader import ConfigReader
+from memplan.architecture.expert_parts import Experts, Router
+from memplan.architecture.families.experts import CORRECTED, after_dense_layers, dense, read_experts, runs, with_shared
+from memplan.architecture.families.latent import read_latent_attention
+from memplan.architecture.linear_parts import Nothing, ShortConvolution, StateSpace
+from memplan.architecture.parts import Architecture, Layer, Linear, Mlp, Norm, Rotary, Weight
+from memplan.errors import ConfigError
+
+CAVEAT = (
+    "State-space layers are walked as fused kernels keep their tensors, not traced; "
+    "without those kernels PyTorch's own path takes several times as much."
+)
+
+
+def _names(reader: ConfigReader, key: str) -> list[str]:
+    names = reader.config.get(key)
+    if not isinstance(names, list) or len(names) != reader.size("num_hidden_layers"):
+        raise ConfigError("it does not name every layer", place=f"config.{key}")
+    return [str(name) for name in names]
+
+
+def _lfm2(reader: ConfigReader) -> Architecture:
+    hidden, width = reader.size("hidden_size"), reader.size("intermediate_size")
+    if reader.flag("block_auto_adjust_ff_dim", True):
+        multiple, factor = reader.size("block_multiple_of", default=256), reader.config.get("block_ffn_dim_multiplier")
+        width = int(2 * width / 3)
+        if isinstance(factor, (int, float)):
+            width = -(-int(factor * width) // multiple) * multiple
+    bias, kernel = reader.flag("conv_bias", False), reader.size("conv_L_cache", default=3)
+    attention = read_attention(reader, qkv_bias=False, out_bias=False, qk_norm="rms")
+    attention = replace(attention, output=replace(attention.output, name="out_proj"))
+    convolution = ShortConvolution(
+        name="conv",
+        inputs=(Linear("in_proj", hidden, 3 * hidden, bias),),
+        output=Linear("out_proj", hidden, hidden, bias),
+        width=hidden,
+        kernel=kernel,
+    )
+    mlp = gated_mlp("feed_forward", hidden, width, "silu")
+    mlp = replace(
+        mlp,
+        gate=Linear("w1", hidden, width, component="mlp"),
+        up=Linear("w3", hidden, width, component="mlp"),
+        down=Linear("w2", width, hidden, component="mlp"),
+    )
+    convolves, attends = pre_norm_layer(reader, convolution, mlp), pre_norm_layer(reader, attention, mlp)
+    order = runs(convolves if name == "conv" else attends for name in _names(reader, "layer_types"))
+    return compose_decoder(reader, order, tied_default=True)
+
+
+def _jamba(reader: ConfigReader) -> Architecture:
+    hidden, count = reader.size("hidden_size"), reader.size("num_hidden_layers")
+    inner = reader.size("mamba_expand", default=2) * hidden
+    state, rank = reader.size("mamba_d_state", default=16), reader.size("mamba_dt_rank", default=-(-hidden // 16))
+    mamba = StateSpace(
+        name="mamba",
+        inputs=(Linear("in_proj", hidden, 2 * inner),),
+        inner=(Linear("x_proj", inner, rank + 2 * state), Linear("dt_proj", rank, inner, bias=True)),
+        output=Linear("out_proj", inner, hidden),
+        width=inner,
+        kernel=reader.size("mamba_d_conv", default=4),
+        others=(
+            Weight("A_log", (inner, state), "attention"),
+            Weight("D", (inner,), "attention"),
+            Weight("conv1d.bias", (inner,), "attention"),
+            *(
+                Weight(name, (size,), "norms")
+                for name, size in (("dt_norm", rank), ("b_norm", state), ("c_norm", state))
+            ),
+        ),
+    )
+    attention = replace(read_attention(reader, qkv_bias=False, out_bias=False, default_kv_heads=8), rotary_dim=0)
+    router = Router(name="router", normalised=False, scores_in_input_dtype=True)
+    experts = read_experts(reader, router, count="num_experts", width="intermediate_size", adapter_names="none")
+    plain = dense(reader, experts.width, experts)
+    kinds = {
+        (attends, sparse): pre_norm_layer(reader, attention if attends else mamba, experts if sparse else plain)
+        for attends in (True, False)
+        for sparse in (True, False)
+    }
+    period = reader.size("attn_layer_period", default=8), reader.size("expert_layer_period", default=2)
+    offset = reader.config.get("attn_layer_offset", 4), reader.config.get("expert_layer_offset", 1)
+    order = runs(kinds[i % period[0] == offset[0], i % period[1] == offset[1]] for i in range(count))
+    return replace(compose_decoder(reader, order), caveat=CAVEAT)
+
+
+_NEMOTRON = {"M": "mamba", "E": "moe", "*": "attention", "-": "mlp"}
+
+
+def _nemotron_h(reader: ConfigReader) -> Architecture:
+    hidden = reader.size("hidden_size")
+    pattern = reader.config.get("hybrid_override_pattern")
+    names = [_NEMOTRON.get(one, "mlp") for one in pattern] if isinstance(pattern, str) else None
+    if names is None:
+        found = reader.config.get("layers_block_type")
+        names = [str(one) for one in found] if isinstance(found, list) else []
+    attention = read_attention(_with_head_dim(reader), qkv_bias=False, out_bias=False, default_kv_heads=8)
+    attention = replace(attention, rotary_dim=0)
+    norm, nothing = Norm("norm", "rms", hidden), Nothing(name="none", inputs=(), output=Linear("none", hidden, hidden))
+    layers: dict[str, Layer] = {
+        "mamba": Layer(attention=_mamba2(reader), mlp=None, attention_norm=norm, mlp_norm=None),
+        "attention": Layer(attention=attention, mlp=None, attention_norm=norm, mlp_norm=None),
+    }
+    if "mlp" in names:
+        mlp = _plain(reader, "mixer", reader.size("intermediate_size"))
+        layers["mlp"] = Layer(attention=nothing, mlp=mlp, attention_norm=None, mlp_norm=norm)
+    if "moe" in names:
+        layers["moe"] = Layer(attention=nothing, mlp=_nemotron_experts(reader), attention_norm=None, mlp_norm=norm)
+    order = runs(layers[name] for name in names)
+    return replace(compose_decoder(reader, order), caveat=CAVEAT)
+
+
+def _with_head_dim(reader: ConfigReader) -> ConfigReader:
+    """Older configs call it attention_head_dim; with neither, transformers takes 128."""
+    width = reader.config.get("head_dim") or reader.config.get("attention_head_dim") or 128
+    return ConfigReader({**reader.config, "head_dim": width})
+
+
+def _mamba2(reader: ConfigReader) -> StateSpace:
+    hidden, heads = reader.size("hidden_size"), reader.size("mamba_num_heads", default=128)
+    inner = heads * reader.size("mamba_head_dim", default=64)
+    width = inner + 2 * reader.size("n_groups", default=8) * reader.size("ssm_state_size", default=128)
+    return StateSpace(
+        name="mixer",
+        inputs=(Linear("in_proj", hidden, inner + width + heads),),
+        output=Linear("out_proj", inner, hidden),
+        width=width,
+        kernel=reader.size("conv_kernel", default=4),
+        others=(
+            *(Weight(name, (heads,), "attention") for name in ("dt_bias", "A_log", "D")),
+            Weight("conv1d.bias", (width,), "attention"),
+            Weight("norm.weight", (inner,), "norms"),
+        ),
+    )
+
+
+def _plain(reader: ConfigReader, name: str, width: int) -> Mlp:
+    hidden = reader.size("hidden_size")
+    return Mlp(
+        name=name,
+        up=Linear("up_proj", hidden, width, component="mlp"),
+        down=Linear("down_proj", width, hidden, component="mlp"),
+        activation="relu2",
+        width=width,
+    )
+
+
+def _nemotron_experts(reader: ConfigReader) -> Experts:
+    experts = read_experts(
+        reader, CORRECTED, count="n_routed_experts", width="moe_intermediate_size", adapter_names="none"
+    )
+    shared = _plain(reader, "mixer.shared_experts", reader.size("moe_shared_expert_intermediate_size"))
+    latent = reader.optional_size("moe_latent_size")
+    return replace(experts, activation="relu2", gated=False, shared=shared, latent=latent)
+
+
+def _minimax(reader: ConfigReader) -> Architecture:
+    hidden, heads = reader.size("hidden_size"), reader.size("num_attention_heads")
+    attention = read_attention(reader, qkv_bias=False, out_bias=False, default_kv_heads=8)
+    wide = heads * attention.head_dim
+    lightning = StateSpace(
+        name="self_attn",
+        inputs=(Linear("qkv_proj", hidden, 3 * wide), Linear("output_gate", hidden, wide)),
+        output=Linear("out_proj", wide, hidden),
+        width=3 * wide,
+        kernel=0,
+        others=(Weight("norm.weight", (wide,), "norms"),),
+    )
+    experts = read_experts(
+        reader, Router(), count="num_local_experts", width="intermediate_size", adapter_names="mixtral"
+    )
+    linear, full = pre_norm_layer(reader, lightning, experts), pre_norm_layer(reader, attention, experts)
+    order = runs(linear if name == "linear_attention" else full for name in _names(reader, "layer_types"))
+    return replace(compose_decoder(reader, order), caveat=CAVEAT.replace("State-space", "Lightning attention"))
+
+
+def _kimi_linear(reader: ConfigReader) -> Architecture:
+    hidden = reader.size("hidden_size")
+    heads, width = reader.size("linear_num_heads", default=32), reader.size("linear_head_dim", default=128)
+    wide = heads * width
+    delta = StateSpace(
+        name="self_attn",
+        inputs=(
+            *(Linear(name, hidden, wide) for name in ("q_proj", "k_proj", "v_proj")),
+            Linear("b_proj", hidden, heads),
+            Linear("f_a_proj", hidden, width),
+            Linear("g_a_proj", hidden, width),
+        ),
+        inner=(Linear("f_b_proj", width, wide), Linear("g_b_proj", width, wide)),
+        output=Linear("o_proj", wide, hidden),
+        width=3 * wide,
+        kernel=reader.size("linear_conv_kernel_dim", default=4),
+        others=(
+            Weight("dt_bias", (wide,), "attention"),
+            Weight("A_log", (heads,), "attention"),
+            Weight("o_norm.weight", (width,), "norms"),
+        ),
+    )
+    attention = read_latent_attention(reader, Rotary(pairs=True))
+    experts = read_experts(
+        reader,
+        CORRECTED,
+        count="num_experts",
+        width="moe_intermediate_size",
+        per_token="num_experts_per_token",
+        adapter_names="none",
+    )
+    experts = with_shared(reader, experts, "num_shared_experts")
+    plain = gated_mlp("mlp", hidden, reader.size("intermediate_size"), read_activation(reader, "silu", "hidden_act"))
+    sparse = after_dense_layers(reader, 1)
+    names = _names(reader, "layer_types")
+    kinds = {
+        (attends, one): pre_norm_layer(reader, attention if attends else delta, experts if one else plain)
+        for attends in (True, False)
+        for one in (True, False)
+    }
+    order = runs(kinds[name == "full_attention", one] for name, one in zip(names, sparse, strict=True))
+    return replace(compose_decoder(reader, order), caveat=CAVEAT.replace("State-space", "Linear"))
+
+
+FAMILIES: dict[str, Callable[[ConfigReader], Architecture]] = {
+    "jamba": _jamba,
+    "kimi_linear": _kimi_linear,
+    "lfm2": _lfm2,
+    "minimax": _minimax,
+    "nemotron_h": _nemotron_h,
+}
+"""Model types with a composition of their own."""
