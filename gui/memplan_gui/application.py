@@ -97,13 +97,12 @@ class StartUp(QObject):
     def _load_chart(self) -> None:
         self._window.load_chart()
         mark("chart_interactive")
-        gc.collect()
-        gc.freeze()  # what the start made stays: to look through it again and again would make edits stutter
         self.ready.emit()
 
 
 def start(options: Options) -> int:
     """Open the window and wait until it is closed; return the exit status."""
+    gc.disable()  # nearly all that the start makes stays; see `settle_memory`
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "true")  # there are none, and looking for them takes its time
     qInstallMessageHandler(tell_qt_message)
     app = Application(sys.argv[:1])
@@ -116,6 +115,7 @@ def start(options: Options) -> int:
     if options.size:
         window.resize(QSize(*options.size))
     start_up = StartUp(app, window, settings, options)
+    start_up.ready.connect(settle_memory)
     app.file_wanted.connect(start_up.open_when_ready)
     if options.screenshot:
         start_up.ready.connect(lambda: QTimer.singleShot(0, lambda: take_screenshot(window, options)))
@@ -123,6 +123,13 @@ def start(options: Options) -> int:
     status = app.exec()
     qInstallMessageHandler(None)
     return status
+
+
+def settle_memory() -> None:
+    """Look through what the start made, once: it stays, and looking again and again would make edits stutter."""
+    gc.enable()
+    gc.collect()
+    gc.freeze()
 
 
 def take_screenshot(window: Window, options: Options) -> None:

@@ -10,7 +10,6 @@ from PySide6.QtGui import QCursor, QImage, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QPushButton, QSizePolicy, QToolTip, QWidget
 
 from memplan import Estimate, Unit
-from memplan_gui.charts.export import image_of
 from memplan_gui.charts.legend import Entry, legend_height, legend_texts, paint_legend, place_entries
 from memplan_gui.charts.look import ChartLook, paper_look
 from memplan_gui.charts.stack_marks import Spot, chart_fonts
@@ -177,6 +176,8 @@ class ChartPanel(QWidget):
 
     def image(self, title: str, sentence: str) -> QImage | None:
         """The chart as a picture for the clipboard."""
+        from memplan_gui.charts.export import image_of
+
         paint = self.painter_of_picture(title, sentence)
         return image_of(paint, QSizeF(PICTURE_SIZE)) if paint else None
 

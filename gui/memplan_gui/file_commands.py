@@ -11,7 +11,6 @@ from PySide6.QtWidgets import QWidget
 from memplan import PLAN_SUFFIX, ConfigError, MemplanError, Plan, PlanError, load_plan
 from memplan_gui import dialogs
 from memplan_gui.chart_panel import ChartPanel
-from memplan_gui.charts.export import export
 from memplan_gui.charts.stack_picture import PICTURE_SIZE
 from memplan_gui.document import PlanDocument, new_plan
 from memplan_gui.first_plan import example_plan
@@ -84,6 +83,8 @@ class FileCommands(QObject):
 
     def export_chart(self, chart: ChartPanel, title: str, sentence: str) -> None:
         """Ask for a file and paint the chart into it."""
+        from memplan_gui.charts.export import export
+
         paint = chart.painter_of_picture(title, sentence)
         if paint is None:
             self.failed.emit("There is no chart to export: the estimate could not be made.")
