@@ -62,7 +62,8 @@ class Linear:
     idle: bool = False
     """It runs without gradients and never gets one, though it may be said to train (DeepSeek-V3.2's indexer)."""
     transposed: bool = False
-    """The product reads the weight's transpose, a tensor that autocast does not remember (Falcon)."""
+    """The product reads the weight's transpose, a tensor that autocast does not remember; the bias is added by an
+    operation of its own (Falcon)."""
 
     def weights(self) -> Iterator[Weight]:
         """The matrix, then the bias."""

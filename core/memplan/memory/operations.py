@@ -206,6 +206,20 @@ def square_mean(tape: Tape, x: Tensor) -> Tensor:
     return mean(tape, square(tape, x, "input in fp32"))
 
 
+def plus_row(tape: Tape, x: Tensor, row: Parameter) -> Tensor:
+    """x plus a parameter along the last axis, an operation of its own (Falcon): nothing is kept."""
+    output = tape.new(x.shape, promoted(x.dtype, row.dtype))
+    if not tape.needs_grad(x, row):
+        return output
+    trains, width = row.trainable, row.shape
+
+    def run(grads: list[Tensor | None]) -> Grads:
+        grad = given(grads)
+        return grad, tape.new(width, grad.dtype) if trains else None
+
+    return tape.record(output, (x, row), run)
+
+
 def mean(tape: Tape, x: Tensor) -> Tensor:
     """x.mean(-1, keepdim=True): nothing is kept."""
     output = tape.new((*x.shape[:-1], 1), x.dtype)

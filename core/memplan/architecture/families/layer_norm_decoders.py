@@ -96,6 +96,7 @@ def _stablelm(reader: ConfigReader) -> Architecture:
         mlp_norm=None if parallel else _layer_norm("post_attention_layernorm", hidden),
         parallel=parallel,
         residual_first=parallel,
+        holds_attention=True,
         dropout=reader.fraction("hidden_dropout", 0.0),
     )
     model = compose_decoder(reader, equal_layers(reader, layer))

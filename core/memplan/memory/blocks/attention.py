@@ -21,11 +21,11 @@ from memplan.memory.tape import Grads, Tape, Tensor, given
 def attention(ctx: Context, spec: Attention, x: Tensor) -> Tensor:
     """The attention module, from normalised input to output projection."""
     with ctx.tape.inside(spec.name):
-        q, k, v, gate = _heads(ctx, spec, x)
-        held: list[Tensor] | None = None
+        held: list[Tensor] = []  # further locals of the framework's function
+        q, k, v, gate = _heads(ctx, spec, x, held)
         if spec.rotary_dim:
-            held = [q, k] if spec.rotary.inline else None
-            q, k = rotary(ctx, spec, q, k, held)
+            held += [q, k] if spec.rotary.inline else []
+            q, k = rotary(ctx, spec, q, k, held if spec.rotary.inline else None)
         if spec.unit_heads:
             q, k = unit_length(ctx.tape, q), unit_length(ctx.tape, k)
         if spec.scaled_queries == "in_fp32":
@@ -53,11 +53,15 @@ def attention(ctx: Context, spec: Attention, x: Tensor) -> Tensor:
         return ctx.linear(spec.output, output, spec.name)
 
 
-def _heads(ctx: Context, spec: Attention, x: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
+def _heads(
+    ctx: Context, spec: Attention, x: Tensor, held: list[Tensor]
+) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
     """Queries, keys and values, (batch, heads, sequence, head_dim); and a gate for the output, if there is one."""
     tape = ctx.tape
     if spec.fused != "no":
-        return *_cut(ctx, spec, ctx.linear(spec.inputs[0], x, spec.name)), None
+        product = ctx.linear(spec.inputs[0], x, spec.name)
+        held += [product] if spec.scores != "kernel" else []
+        return *_cut(ctx, spec, product), None
     parts, gate = [], None
     counts = (spec.heads, spec.kv_heads, spec.kv_heads)
     norms = (spec.query_norm, spec.key_norm, None)
@@ -261,8 +265,8 @@ def _math_attention(ctx: Context, spec: Attention | LatentAttention, q: Tensor, 
             whole[1:] = [op.copied(tape, one, (*q.shape[:-1], one.shape[-1])) for one in whole[1:]]
         k = op.times(tape, whole[1])
         if masked and spec.kv_heads == 1:  # one key is spread over all queries by the products themselves
-            arguments += [k, whole[2]]
-            k, whole[2] = (op.copied(tape, one, (*q.shape[:-1], one.shape[-1])) for one in (k, whole[2]))
+            arguments.append(k)
+            k = op.copied(tape, k, q.shape)
         # Latent attention gives queries and keys head by head, and repeated keys are in that order too.
         copies = of_heads, of_heads and alone
         weights = products.matmul(tape, q, k, _square(ctx, spec), "queries", "keys", copies=copies)
@@ -274,6 +278,9 @@ def _math_attention(ctx: Context, spec: Attention | LatentAttention, q: Tensor, 
         cast = tape.new(dropped.shape, dtype) if dtype != "fp32" else None
         in_order = not alone or (dtype == "fp32" and of_heads)
         v = whole[2] if in_order else op.copied(tape, whole[2])
+        if masked and spec.kv_heads == 1:
+            arguments.append(v)
+            v = op.copied(tape, v, (*q.shape[:-1], v.shape[-1]))
         output = products.matmul(tape, dropped, v, (*q.shape[:-1], v.shape[-1]), "weights", "values")
         result = op.to(tape, output, dtype)
         del bias, cast, arguments

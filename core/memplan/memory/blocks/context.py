@@ -66,7 +66,10 @@ class Context:
     def _plain_linear(self, spec: Linear, x: Tensor, name: str) -> Tensor:
         weight = self.parameter(f"{name}.weight", (spec.outputs, spec.inputs))
         bias = self.parameter(f"{name}.bias", (spec.outputs,)) if spec.bias else None
-        return products.linear(self.tape, x, weight, bias, caches_cast=not spec.transposed)
+        if spec.transposed:
+            y = products.linear(self.tape, x, weight, caches_cast=False)
+            return y if bias is None else op.plus_row(self.tape, y, bias)
+        return products.linear(self.tape, x, weight, bias)
 
     def _adapter(self, spec: Linear, x: Tensor, name: str) -> Tensor:
         setup, tape = self.setup, self.tape

@@ -55,8 +55,9 @@ def causal_lm_loss(ctx: Context, logits: Tensor, ids: Tensor) -> Tensor:
         scored = op.copied(tape, upcast) if ctx.setup.stack.copies_shifted_logits else upcast
         padded = tape.new((ctx.batch, ctx.sequence + 1), "int64")
         targets = tape.new((ctx.batch, ctx.sequence), "int64")
-        del padded
-        return products.cross_entropy(tape, scored, targets)
+        loss = products.cross_entropy(tape, scored, targets)
+        del padded  # the function's own name for the targets
+        return loss
 
 
 def chunk_rows(tokens: int, vocabulary: int, hidden: int) -> int:

@@ -67,6 +67,7 @@ def _falcon(ctx: Context, spec: Attention, q: Tensor, k: Tensor, v: Tensor) -> T
     if spec.alibi:
         scores.append(op.to(tape, scores[0], "fp32"))
         scores.append(op.plus_constant(tape, scores[1]))
+    scores[-1] = _scaled_in_place(tape, scores[-1])
     masked = op.plus_constant(tape, scores[-1], ctx.setup.unpacked_dtype)
     weights = products.softmax(tape, masked, dtype if tape.autocast is None else "fp32")
     del masked
@@ -99,6 +100,14 @@ def _found(ctx: Context, spec: Attention, weights: Tensor, v: Tensor) -> Tensor:
     copies = (False, ctx.batch > 1 and spec.kv_heads > 1)
     output = products.matmul(ctx.tape, weights, _spread(ctx, spec, v), shape, "weights", "values", copies=copies)
     return op.copied(ctx.tape, output)
+
+
+def _scaled_in_place(tape: Tape, x: Tensor) -> Tensor:
+    """x times a number, in place; its gradient is a tensor of its own."""
+    output = x.detached()
+    if not tape.needs_grad(x):
+        return output
+    return tape.record(output, (x,), lambda grads: (tape.new(given(grads).shape, given(grads).dtype),))
 
 
 def _masked(tape: Tape, x: Tensor) -> Tensor:

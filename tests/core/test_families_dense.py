@@ -1,0 +1,79 @@
+"""Dense families against traces and published counts. What is right: the bytes that were traced (tests/truth)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from memplan.architecture.counts import total
+from memplan.architecture.families import (
+    gemma,
+    gpt_relatives,
+    layer_norm_decoders,
+    llama_relatives,
+    multimodal,
+    olmo,
+)
+from memplan.architecture.from_config import architecture_of
+from memplan.catalog import CatalogModel, models
+from memplan.estimate import estimate
+from tests.core.truth_cases import cases, errors, scenario_of
+
+CASES = cases("families_dense.json")
+DRIFT, FIRST_DRIFT = 0.003, 0.005
+KNOWN_GAPS = {
+    # Not found yet: one tensor of backward, under autocast.
+    "apertus, autocast": 0.018,
+    # Gelu and linear modules of their own under autocast; biases by distance (0.1%) are not counted.
+    "bloom, autocast": 0.0065,
+    "bloom, autocast, checkpointing": 0.012,
+    "bloom, qlora": 0.012,
+    "bloom d, qlora": 0.015,
+    "falcon rw, autocast": 0.019,
+    "falcon rw, autocast, checkpointing": 0.017,
+    "falcon rw, qlora": 0.005,
+    "mpt, checkpointing": 0.004,
+    # Forward of a checkpoint, whose peak is below backward's: locals of the framework's functions on tiny models.
+    "exaone4, qlora": 0.027,
+    "olmo2, qlora": 0.029,
+    "olmo3, qlora": 0.026,
+    "stablelm, qlora": 0.055,
+    "falcon 40b, qlora": 0.056,
+    "mpt, qlora": 0.006,
+    "mpt, lora": 0.019,
+    "falcon 40b, eager": 0.007,
+    # Not found yet.
+    "gptj, autocast": 0.022,
+    "gptj, eager": 0.012,
+    # PEFT's "all-linear" reaches into the tower as well: idle adapters, a fifth of a percent of a published model.
+    "gemma3, lora": 0.006,
+    "mistral3, lora": 0.022,
+    "mllama, lora": 0.047,
+    "qwen3_vl, lora": 0.023,
+}
+"""Cases that are further off than `DRIFT`, each with how far and, where it is known, why."""
+MODULES = (gemma, gpt_relatives, layer_norm_decoders, llama_relatives, multimodal, olmo)
+OWN = {name for module in MODULES for name in module.FAMILIES}
+PUBLISHED = [entry for entry in models() if entry.model_type in OWN and entry.count_verified]
+
+
+def by_id(case: dict[str, Any]) -> str:
+    return str(case["id"])
+
+
+@pytest.mark.parametrize("case", CASES, ids=by_id)
+def test_a_family_is_as_traced(case: dict[str, Any]) -> None:
+    found = estimate(scenario_of(case))
+    assert found.basis == "traced"
+    assert found.bytes.optimizer_state == case["bytes"]["optimizer_state"]
+    allowed = KNOWN_GAPS.get(case["id"], DRIFT)
+    limits = {True: max(allowed, FIRST_DRIFT), False: allowed}
+    off = {name: error for name, error in errors(case, found).items() if abs(error) > limits[name.startswith("first ")]}
+    assert off == {}
+
+
+@pytest.mark.parametrize("entry", PUBLISHED, ids=lambda entry: entry.id)
+def test_a_published_model_counts_exactly(entry: CatalogModel) -> None:
+    """Against the model class built on the meta device; of a model that sees, with its tower."""
+    assert total(architecture_of(entry.config)) == entry.parameters.total
