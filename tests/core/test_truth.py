@@ -11,7 +11,7 @@ import pytest
 from memplan.estimate import estimate
 from tests.core.truth_cases import INSTANTS, cases, errors, scenario_of
 
-TRACED, EXTRA = cases("traced.json"), cases("extra.json")
+TRACED, EXTRA, FAMILIES = (cases(name) for name in ("traced.json", "extra.json", "families.json"))
 
 DRIFT, FIRST_DRIFT = 0.0025, 0.005
 """How far any instant of any published case may be, of the second step and of the first. The promise is 4%: this is where
@@ -29,6 +29,40 @@ KNOWN_GAPS = {
 }
 """Cases of extra.json that are further off than `EXTRA_DRIFT`, each with how far and, where it is known, why."""
 EXTRA_DRIFT = 0.003
+
+
+FAMILY_GAPS = {
+    # PEFT's adapted expert weights live on inside a checkpoint: forward's fullest moment is low, the step's peak is right.
+    "deepseek_v2, LoRA, checkpointing": 0.11,
+    "deepseek_v3, LoRA, checkpointing": 0.11,
+    "deepseek_v32, LoRA, checkpointing": 0.11,
+    "dots1, LoRA, checkpointing": 0.11,
+    "ernie4_5_moe, LoRA, checkpointing": 0.09,
+    "glm4_moe, LoRA, checkpointing": 0.12,
+    "glm4_moe_lite, LoRA, checkpointing": 0.10,
+    "glm_moe_dsa, LoRA, checkpointing": 0.14,
+    "gpt_oss, LoRA, checkpointing": 0.02,
+    "minimax_m2, LoRA, checkpointing": 0.12,
+    "olmoe, LoRA, checkpointing": 0.10,
+    "qwen3_next, LoRA, checkpointing": 0.01,
+    # The same at another place of forward.
+    "qwen3_5, LoRA, checkpointing": 0.05,
+    "qwen3_5_moe, LoRA, checkpointing": 0.03,
+    "qwen3_5_moe, checkpointing, accumulation": 0.016,
+    "qwen3_next, checkpointing, accumulation": 0.016,
+    "glm_moe_dsa, checkpointing, accumulation": 0.008,
+    # Attention with slopes instead of positions, and others whose recomputed layer is the fullest.
+    "bloom": 0.01,
+    "bloom, LoRA, checkpointing": 0.06,
+    "falcon": 0.019,
+    "falcon, LoRA, checkpointing": 0.015,
+    "falcon, autocast": 0.018,
+    "mpt, LoRA, checkpointing": 0.022,
+    "gpt_bigcode, LoRA, checkpointing": 0.007,
+    "gpt_neo, LoRA, checkpointing": 0.007,
+    "stablelm, LoRA, checkpointing": 0.013,
+}
+"""Cases of families.json that are further off than `EXTRA_DRIFT`. Four layers only: of a whole model it is less."""
 
 
 @lru_cache(maxsize=1)
@@ -72,15 +106,24 @@ def test_the_promise(name: str) -> None:
 
 @pytest.mark.parametrize("case", EXTRA, ids=by_id)
 def test_an_unusual_set_up_is_as_traced(case: dict[str, Any]) -> None:
+    as_traced(case, KNOWN_GAPS.get(case["id"], EXTRA_DRIFT))
+
+
+@pytest.mark.parametrize("case", FAMILIES, ids=by_id)
+def test_a_further_family_is_as_traced(case: dict[str, Any]) -> None:
+    as_traced(case, FAMILY_GAPS.get(case["id"], EXTRA_DRIFT))
+
+
+def as_traced(case: dict[str, Any], allowed: float) -> None:
     found = estimate(scenario_of(case))
     assert found.parameters.total == case["bytes"]["parameters"]
     assert found.parameters.trainable == case["bytes"]["trainable"]
-    allowed = KNOWN_GAPS.get(case["id"], EXTRA_DRIFT)
     assert too_far(errors(case, found), allowed, max(allowed, FIRST_DRIFT)) == {}
 
 
 def test_known_gaps_are_cases() -> None:
     assert set(KNOWN_GAPS) <= {case["id"] for case in EXTRA}
+    assert set(FAMILY_GAPS) <= {case["id"] for case in FAMILIES}
 
 
 def test_peaks_stand_where_they_were_traced() -> None:
