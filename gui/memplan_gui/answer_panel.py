@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QSplitter, QVBoxLayout, QWidget
+from PySide6.QtCore import QByteArray, Qt, Signal
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QScrollArea, QSplitter, QVBoxLayout, QWidget
 
 from memplan import UNIT_NAMES, LeverOffer, Unit
 from memplan_gui.chart_panel import ChartPanel
@@ -23,6 +24,9 @@ from memplan_gui.verdict_bar import VerdictBar
 MARGIN = 20
 GAP = 12
 HEAD_HEIGHT = 40
+LEAST_UPPER_HEIGHT = 240
+LEAST_LOWER_HEIGHT = 150
+LOWER_SHARE = 0.34
 UNITS = (("GiB", "gib"), ("GB", "gb"))
 
 
@@ -40,6 +44,7 @@ class AnswerPanel(QWidget):
         self._offers: tuple[LeverOffer, ...] = ()
         self._unit: Unit = "gib"
         self._spot: Spot | None = None
+        self._is_shared_by_hand = False
         self.tabs = tabs
         self.unit_switch = Segmented("Unit", UNITS)
         self.unit_switch.set_tool_tips({"gib": "1 GiB is 2^30 bytes.", "gb": "1 GB is 10^9 bytes."})
@@ -65,7 +70,7 @@ class AnswerPanel(QWidget):
         head.addWidget(self.tabs, 1, Qt.AlignmentFlag.AlignBottom)
         head.addWidget(self.unit_switch)
         head.addWidget(self.export_button)
-        upper = QWidget()
+        upper = self._upper = QWidget()
         parts = column(upper, spacing=GAP, margins=(MARGIN, GAP, MARGIN, GAP))
         parts.addWidget(self.notice)
         parts.addWidget(self.verdict)
@@ -74,11 +79,17 @@ class AnswerPanel(QWidget):
         lower = QWidget()
         foot = column(lower, margins=(MARGIN, 0, MARGIN, 8))
         foot.addWidget(self.details)
-        self.splitter.addWidget(upper)
+        scroll = QScrollArea()  # in a small window one scrolls; nothing is squeezed until it cannot be read
+        scroll.setWidget(upper)
+        scroll.setWidgetResizable(True)
+        scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        scroll.setMinimumHeight(LEAST_UPPER_HEIGHT)
+        upper.setObjectName("answer")
+        self.splitter.addWidget(scroll)
         self.splitter.addWidget(lower)
-        self.splitter.setStretchFactor(0, 2)
-        self.splitter.setStretchFactor(1, 1)
-        self.splitter.setSizes([700, 300])
+        self.splitter.setStretchFactor(0, 1)
+        self.splitter.splitterMoved.connect(lambda *_: self._keep_shares())
         self.splitter.setHandleWidth(1)
         whole = column(self)
         whole.addWidget(band)
@@ -143,6 +154,26 @@ class AnswerPanel(QWidget):
     def offer(self, lever: str) -> LeverOffer | None:
         """The offer of a lever."""
         return next((offer for offer in self._offers if offer.lever.id == lever), None)
+
+    def restore_shares(self, state: QByteArray) -> None:
+        """Share the height between chart and views as the person did last time."""
+        if self.splitter.restoreState(state):
+            self._keep_shares()
+
+    def _keep_shares(self) -> None:
+        self._is_shared_by_hand = True
+
+    def _share(self) -> None:
+        """Chart and levers get what they need and most of what is left; the views a third at most."""
+        whole, needed = self.splitter.height(), self._upper.heightForWidth(self._upper.width())
+        lower = min(max(whole - needed, LEAST_LOWER_HEIGHT), round(whole * LOWER_SHARE))
+        self.splitter.setSizes([whole - lower, lower])
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Share the height anew, until the person does it by hand."""
+        super().resizeEvent(event)
+        if not self._is_shared_by_hand:
+            self._share()
 
     def _show_details(self) -> None:
         chart = self.chart.chart

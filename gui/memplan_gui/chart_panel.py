@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QPointF, QSize, QSizeF, Qt, Signal
+from PySide6.QtCore import QPointF, QSizeF, Qt, Signal
 from PySide6.QtGui import QCursor, QImage, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QPushButton, QSizePolicy, QToolTip, QWidget
 
 from memplan import Estimate, Unit
 from memplan_gui.charts.legend import Entry, legend_height, legend_texts, paint_legend, place_entries
 from memplan_gui.charts.look import ChartLook, paper_look
+from memplan_gui.charts.stack_layout import LEAST_CHART
 from memplan_gui.charts.stack_marks import Spot, chart_fonts
 from memplan_gui.charts.stack_picture import PICTURE_SIZE, StackPicture, paint_picture
 from memplan_gui.charts.still_stack import StillStack
@@ -26,7 +27,6 @@ from memplan_gui.theme import Theme
 if TYPE_CHECKING:
     from memplan_gui.charts.stack_plot import StackPlot
 
-LEAST_CHART_HEIGHT = 190
 STEPS = (("First step", "first"), ("Later steps", "later"))
 
 
@@ -92,10 +92,9 @@ class ChartPanel(QWidget):
         self._legend = Legend()
         self._nothing = label(NO_CHART, "muted", wraps=True)
         self._nothing.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        self._nothing.setMinimumHeight(LEAST_CHART_HEIGHT)
+        self._nothing.setMinimumHeight(LEAST_CHART.height())
         still = StillStack(self._look())
         still.first_painted.connect(self.first_painted)
-        still.setMinimumHeight(LEAST_CHART_HEIGHT)
         self._still: StillStack | None = still
         self._column = column(self, spacing=4)
         self._arrange(still)
@@ -118,7 +117,6 @@ class ChartPanel(QWidget):
         from memplan_gui.charts.stack_plot import StackPlot
 
         plot = StackPlot(self._look())
-        plot.setMinimumHeight(LEAST_CHART_HEIGHT)
         plot.pinned.connect(self.pinned)
         plot.pointed.connect(self._tell)
         plot.zoomed.connect(self._show_all.setVisible)
@@ -223,7 +221,3 @@ class ChartPanel(QWidget):
             words = "\n".join(line for line in (figure, formula) if line)
             QToolTip.showText(QCursor.pos(), f"<b>{title}</b><br>{tip(words)}", self.plot)
         self.plot.setAccessibleDescription(f"{title}: {figure}. {self.sentence}")
-
-    def minimumSizeHint(self) -> QSize:
-        """Room for five bars, the axis, switch and legend."""
-        return QSize(420, LEAST_CHART_HEIGHT + 64)

@@ -118,7 +118,7 @@ class Details(QTabWidget):
         self.addTab(self.explanation, "Explanation")
         self.setAccessibleName("Views")
         self.tabBar().setAccessibleName("Views")
-        self.setMinimumHeight(120)
+        self.setMinimumHeight(100)
 
     def show_view(self, view: QWidget) -> None:
         """Bring one view to the front, and the keyboard into it."""

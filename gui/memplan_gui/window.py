@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 DEFAULT_SIZE = QSize(1360, 900)
 PANEL_WIDTH = 368
-LEAST_SIZE = QSize(960, 640)
+LEAST_SIZE = QSize(960, 600)
 ZOOM = 0.8
 HINT = (
     "An example. Change anything at the left, or flip a lever: the answer follows. "
@@ -133,7 +133,7 @@ class Window(QMainWindow):
         halves.addWidget(self.plan_panel)
         halves.addWidget(self.answer_panel, 1)
         self.setCentralWidget(content)
-        self.answer_panel.splitter.restoreState(self._settings.state("views"))
+        self.answer_panel.restore_shares(self._settings.state("views"))
 
     def _wire(self) -> None:
         panel, answers, document = self.answer_panel, self.answers, self.document

@@ -62,7 +62,7 @@ def estimate() -> Estimate:
         instants=(loaded, forward, step),
         first_step=(first, step),
         peak=step,
-        terms=(
+        explain=lambda: (
             Term("weights", 8 * GIB, 8 * GIB, "4 000 000 000 parameters × 2 bytes", "counted"),
             Term("activations", 0, 3 * GIB, "32 layers × 96 MiB", "traced", (tensor,)),
         ),

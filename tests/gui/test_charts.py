@@ -9,8 +9,8 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from PySide6.QtCore import QPointF, QRectF, QSizeF, Qt
-from PySide6.QtGui import QColor, QFont, QImage, QPainter
+from PySide6.QtCore import QPoint, QPointF, QRectF, QSizeF, Qt
+from PySide6.QtGui import QColor, QFont, QImage, QPainter, QWheelEvent
 from PySide6.QtSvg import QSvgRenderer
 from pytestqt.qtbot import QtBot
 
@@ -213,6 +213,31 @@ def test_the_scale_stays_when_bars_shrink_and_grows_at_once(plot: StackPlot, est
     assert plot.getViewBox().viewRange()[0][1] == pytest.approx(end)
     plot.show_chart(stack_chart(replace(estimate, usable_bytes=80 * GIB), "gib"))
     assert plot.getViewBox().viewRange()[0][1] > 80 * GIB
+
+
+def turn_wheel(plot: StackPlot, modifier: Qt.KeyboardModifier) -> bool:
+    """Turns the wheel one notch over the middle of the chart; returns whether the chart took it."""
+    middle, notch = QPointF(plot.rect().center()), QPoint(0, 120)
+    event = QWheelEvent(
+        middle,
+        plot.mapToGlobal(middle),
+        QPoint(),
+        notch,
+        Qt.MouseButton.NoButton,
+        modifier,
+        Qt.ScrollPhase.NoScrollPhase,
+        False,
+    )
+    plot.wheelEvent(event)
+    return event.isAccepted()
+
+
+def test_the_wheel_alone_is_left_to_what_scrolls(plot: StackPlot) -> None:
+    whole = plot.getViewBox().viewRange()[0]
+    assert not turn_wheel(plot, Qt.KeyboardModifier.NoModifier)
+    assert plot.getViewBox().viewRange()[0] == whole
+    turn_wheel(plot, Qt.KeyboardModifier.ControlModifier)
+    assert plot.getViewBox().viewRange()[0] != whole
 
 
 def test_the_axis_begins_at_zero(plot: StackPlot) -> None:

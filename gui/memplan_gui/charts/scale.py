@@ -10,6 +10,8 @@ from memplan import UNIT_BYTES, UNIT_NAMES, Unit
 THIN_SPACE = "\u2009"
 LEAST_USE = 0.45
 """An axis whose longest bar uses less of it than this is too wide."""
+LABELLED = 0.965
+"""Ticks further along the axis than this have no room for a label."""
 FAR_TOO_WIDE = 0.2
 """Below this use nothing can be read, so the axis does not wait."""
 
@@ -53,14 +55,18 @@ def step_of(span: float, most: int) -> float:
 
 
 def value_ticks(low: float, high: float, unit: Unit, most: int) -> list[Tick]:
-    """Ticks at round values of the unit; the last one names it."""
+    """Ticks at round values of the unit; the last label names it."""
     size = UNIT_BYTES[unit]
     step = step_of((high - low) / size, most)
     decimals = max(0, -math.floor(math.log10(step) + 1e-9))
     first, last = math.ceil(low / size / step - 1e-9), math.floor(high / size / step + 1e-9)
     ticks = [Tick(at * step * size, grouped(at * step, decimals)) for at in range(first, last + 1)]
-    if ticks:
-        ticks[-1] = Tick(ticks[-1].num_bytes, f"{ticks[-1].label} {UNIT_NAMES[unit]}")
+    end = low + (high - low) * LABELLED
+    labelled = [at for at, tick in enumerate(ticks) if tick.num_bytes <= end]
+    if labelled:
+        last = labelled[-1]
+        ticks[last] = Tick(ticks[last].num_bytes, f"{ticks[last].label} {UNIT_NAMES[unit]}")
+        ticks[last + 1 :] = [Tick(tick.num_bytes, "") for tick in ticks[last + 1 :]]
     return ticks
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import pyqtgraph as pg
-from PySide6.QtCore import QEasingCurve, QEvent, QPointF, QRectF, Qt, QTimer, QVariantAnimation, Signal
-from PySide6.QtGui import QKeyEvent, QPainter, QResizeEvent
+from PySide6.QtCore import QEasingCurve, QEvent, QPointF, QRectF, QSize, Qt, QTimer, QVariantAnimation, Signal
+from PySide6.QtGui import QKeyEvent, QPainter, QResizeEvent, QWheelEvent
 from PySide6.QtWidgets import QGraphicsObject, QStyle, QStyleOptionGraphicsItem, QWidget
 
 from memplan import Unit
 from memplan_gui.charts.look import ChartLook
 from memplan_gui.charts.scale import Scale, is_far_too_wide, keeps, value_ticks
-from memplan_gui.charts.stack_layout import AXIS_HEIGHT, RIGHT_MARGIN, TOP_MARGIN
+from memplan_gui.charts.stack_layout import AXIS_HEIGHT, LEAST_CHART, RIGHT_MARGIN, TOP_MARGIN
 from memplan_gui.charts.stack_marks import (
     PIXELS_PER_TICK,
     Spot,
@@ -89,6 +89,7 @@ class StackPlot(pg.PlotWidget):
         self._pinned: Spot | None = None
         self._end = 1.0
         self._is_zoomed = False
+        self.setMinimumSize(LEAST_CHART)
         self._prepare_axes()
         self._item = StackItem(self)
         self._calm = QTimer(self)
@@ -272,12 +273,23 @@ class StackPlot(pg.PlotWidget):
         else:
             super().keyPressEvent(event)
 
+    def sizeHint(self) -> QSize:
+        """As little as it can be read at: more is what the window has to spare."""
+        return LEAST_CHART
+
     def resizeEvent(self, event: QResizeEvent | None) -> None:
         """Totals need the same room in pixels at every width."""
         super().resizeEvent(event)
         # pyqtgraph resizes it while it is still being made, and after it was closed.
         if getattr(self, "_chart", None) is not None and self.plotItem is not None:
             self.show_chart(self._chart)
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        """Ctrl and the wheel zoom; the wheel alone scrolls what is around, and never changes what is shown."""
+        if event.modifiers() & Qt.KeyboardModifier.ControlModifier:
+            super().wheelEvent(event)
+        else:
+            event.ignore()
 
     def leaveEvent(self, event: QEvent) -> None:
         """Nothing is pointed at any more."""

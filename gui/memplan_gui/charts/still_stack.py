@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QRectF, Signal
+from PySide6.QtCore import QRectF, QSize, Signal
 from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QWidget
 
 from memplan_gui.charts.look import ChartLook
 from memplan_gui.charts.scale import Scale
-from memplan_gui.charts.stack_layout import AXIS_HEIGHT, RIGHT_MARGIN, TOP_MARGIN
+from memplan_gui.charts.stack_layout import AXIS_HEIGHT, LEAST_CHART, RIGHT_MARGIN, TOP_MARGIN
 from memplan_gui.charts.stack_marks import StackMarks, end_of_axis, paint_stack, row_labels_width
 from memplan_gui.charts.stack_picture import paint_axis
 from memplan_gui.presenters.stack import StackChart
@@ -25,12 +25,17 @@ class StillStack(QWidget):
         self._look = look
         self._chart: StackChart | None = None
         self._was_painted = False
+        self.setMinimumSize(LEAST_CHART)
         self.setAccessibleName("Memory by instant, chart")
 
     def show_chart(self, chart: StackChart | None, look: ChartLook) -> None:
         """Show another chart."""
         self._chart, self._look = chart, look
         self.update()
+
+    def sizeHint(self) -> QSize:
+        """As little as it can be read at."""
+        return LEAST_CHART
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Paint marks and axis."""
