@@ -176,13 +176,19 @@ class Attention:
     """The query projection makes a gate for the output as well (Qwen3-Next)."""
     sinks: bool = False
     """Each head has one more score, a weight of its own (GPT-OSS); only flash attention has a kernel for it."""
+    steadied: bool = False
+    """Eager attention takes the largest score of each row off before the softmax, which keeps its dtype (MiMo)."""
+    value_width: int = 0
+    """Width of a value where it is not that of a key."""
+    scaled_values: bool = False
+    """Values are multiplied by a number (MiMo)."""
     chunked: bool = False
     """`window` cuts the sequence in pieces that do not see each other (Llama 4)."""
 
     @property
     def value_dim(self) -> int:
-        """Width of a value, which is that of a key."""
-        return self.head_dim
+        """Width of a value."""
+        return self.value_width or self.head_dim
 
     def linears(self) -> Iterator[Linear]:
         """All projections."""

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from memplan.architecture.config_reader import ConfigReader
 from memplan.architecture.families import (
     experts,
+    experts_relatives,
     gemma,
     gpt,
     gpt_relatives,
@@ -30,6 +31,7 @@ FAMILIES: dict[str, Callable[[ConfigReader], Architecture]] = {
     **gpt.FAMILIES,
     **gpt_relatives.FAMILIES,
     **experts.FAMILIES,
+    **experts_relatives.FAMILIES,
     **latent.FAMILIES,
     **hybrid.FAMILIES,
     **multimodal.FAMILIES,

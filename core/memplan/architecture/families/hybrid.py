@@ -19,6 +19,11 @@ from memplan.architecture.families.experts import by_step, read_qwen_experts, ru
 from memplan.architecture.linear_parts import GatedDelta
 from memplan.architecture.parts import Architecture, Attention, Layer, Linear, Mlp, Norm, Rotary
 
+CAVEAT = (
+    "Linear attention is walked as transformers runs it without flash-linear-attention; with those fused kernels "
+    "a device keeps far less of it."
+)
+
 
 def _delta(reader: ConfigReader, *, fused: bool) -> GatedDelta:
     """The gated delta rule, its projections separate or joined within key heads."""
@@ -99,7 +104,7 @@ def _compose(
     }
     names = _layers(reader)
     order = runs(kinds[name == "full_attention", not one] for name, one in zip(names, is_sparse, strict=True))
-    return compose_decoder(reader, order, norm="gemma_rms")
+    return replace(compose_decoder(reader, order, norm="gemma_rms"), caveat=CAVEAT)
 
 
 def _qwen3_next(reader: ConfigReader) -> Architecture:

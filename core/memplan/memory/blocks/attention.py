@@ -12,7 +12,7 @@ from memplan.memory.blocks.joining import sliced
 from memplan.memory.blocks.joining import split as cut
 from memplan.memory.blocks.own_scores import own_scores
 from memplan.memory.blocks.rotary import joined, rotary
-from memplan.memory.blocks.sinks import weights_beside_sink
+from memplan.memory.blocks.sinks import beside_sink, less_the_largest, weights_beside_sink
 from memplan.memory.norms import unit_length
 from memplan.memory.storage import Size
 from memplan.memory.tape import Grads, Tape, Tensor, given
@@ -45,7 +45,7 @@ def attention(ctx: Context, spec: Attention, x: Tensor) -> Tensor:
         if (by_head or _falls_back(ctx, spec)) and not ctx.tape.on_device and is_fused(ctx.setup.attention, spec):
             # A CPU's kernel answers in its queries' memory order, head by head here; CUDA's in token order.
             output = op.copied(ctx.tape, output)
-        output = op.view(output, (ctx.batch, ctx.sequence, spec.heads * spec.head_dim))
+        output = op.view(output, (ctx.batch, ctx.sequence, spec.heads * spec.value_dim))
         if gate is not None:
             opened = op.pointwise_by_output(ctx.tape, gate, "gate of the output")
             output = op.mul(ctx.tape, output, opened, role_a="attention output", role_b="gate of the output")
@@ -78,7 +78,9 @@ def _heads(
         over_heads = norm is not None and norm.size == spec.head_dim
         if norm is not None:
             y = ctx.norm(norm, op.view(y, split) if over_heads else y, spec.name)
-        shape = (ctx.batch, count, ctx.sequence, spec.head_dim)
+        shape = (ctx.batch, count, ctx.sequence, spec.value_dim if index == 2 else spec.head_dim)
+        if index == 2 and spec.scaled_values:
+            y = op.times(tape, y)
         # Gradients come back head by head where rotary positions made new tensors, and are put in token order.
         rotated = index < 2 and spec.rotary_dim > 0
         copies = rotated and not over_heads and spec.rotary.form != "complex"
@@ -192,14 +194,15 @@ def is_fused(kind: str, spec: Attention | LatentAttention | StateMixer) -> bool:
     """Whether a fused kernel runs; sinks are known to flash attention alone, and some families run none."""
     if spec.scores in ("gpt_neo", "mpt", "bloom"):
         return False
-    return kind == "flash" if spec.sinks else kind != "eager" and not spec.softcap
+    only_flash = spec.sinks or (isinstance(spec, Attention) and spec.steadied)
+    return kind == "flash" if only_flash else kind != "eager" and not spec.softcap
 
 
 def _repeated(ctx: Context, spec: Attention | LatentAttention, x: Tensor) -> Tensor:
     """Keys or values for every query head: a copy, but of one head a view of itself again and again."""
     if spec.kv_heads == 1:
-        return op.view(x, (ctx.batch, spec.heads, ctx.sequence, spec.head_dim))
-    return op.copied(ctx.tape, x, (ctx.batch, spec.heads, ctx.sequence, spec.head_dim))
+        return op.view(x, (ctx.batch, spec.heads, ctx.sequence, x.shape[-1]))
+    return op.copied(ctx.tape, x, (ctx.batch, spec.heads, ctx.sequence, x.shape[-1]))
 
 
 def _square(ctx: Context, spec: Attention | LatentAttention) -> tuple[Size, ...]:
@@ -226,12 +229,23 @@ def _eager(
         weights = op.times(tape, weights)
     if mask is not None:
         weights = op.plus_constant(tape, weights)
-    if spec.sinks:
+    held: Tensor | None = None
+    if isinstance(spec, Attention) and spec.steadied:
+        if mask is not None:
+            weights = op.to(tape, weights, op.promoted(weights.dtype, mask.dtype))
+        if spec.sinks:
+            weights = beside_sink(ctx, spec.name, spec.heads, weights)
+        weights = less_the_largest(ctx, weights)
+        weights = products.softmax(tape, weights, weights.dtype)
+        if spec.sinks:
+            weights = sliced(tape, weights, _square(ctx, spec))
+        weights = op.to(tape, weights, v.dtype)
+    elif spec.sinks:
         weights, held = weights_beside_sink(ctx, spec.name, spec.heads, weights)
         weights = op.to(tape, weights, v.dtype)
     else:
         own = "fp32" if spec.softmax_in_fp32 or tape.autocast is not None else dtype
-        weights, held = op.to(tape, products.softmax(tape, weights, own), dtype), None
+        weights = op.to(tape, products.softmax(tape, weights, own), dtype)
     weights = op.dropout(tape, weights, spec.dropout)
     output = products.matmul(
         tape,

@@ -11,6 +11,16 @@ from memplan.memory.tape import Grads, Tensor, given
 
 def weights_beside_sink(ctx: Context, name: str, heads: int, scores: Tensor) -> tuple[Tensor, Tensor]:
     """Softmax over scores and sink; the weights without the sink's, and the scores that the function holds."""
+    tape, narrow = ctx.tape, scores.shape
+    combined = beside_sink(ctx, name, heads, scores)
+    shifted = less_the_largest(ctx, combined)
+    del combined
+    probabilities = products.softmax(tape, shifted, shifted.dtype)
+    return sliced(tape, probabilities, narrow), shifted
+
+
+def beside_sink(ctx: Context, name: str, heads: int, scores: Tensor) -> Tensor:
+    """Scores and the sink's, joined."""
     tape = ctx.tape
     sinks = ctx.parameter(f"{name}.sinks", (heads,))
     shape = (*scores.shape[:-1], scores.shape[-1] + 1)
@@ -23,13 +33,10 @@ def weights_beside_sink(ctx: Context, name: str, heads: int, scores: Tensor) -> 
             return Tensor(grad.storage, narrow, grad.dtype), tape.new((heads,), sinks.dtype)
 
         tape.record(combined, (scores, sinks), run)
-    shifted = _less_the_largest(ctx, combined)
-    del combined
-    probabilities = products.softmax(tape, shifted, dtype)
-    return sliced(tape, probabilities, narrow), shifted
+    return combined
 
 
-def _less_the_largest(ctx: Context, x: Tensor) -> Tensor:
+def less_the_largest(ctx: Context, x: Tensor) -> Tensor:
     """Scores less the largest of each row; keeps its place."""
     tape = ctx.tape
     column = (*x.shape[:-1], 1)
