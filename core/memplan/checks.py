@@ -41,7 +41,7 @@ def not_modelled(scenario: Scenario, architecture: Architecture, device: Device)
             value = getattr(value, name)
         if value != plain:
             yield Advice(path, f"{path.rpartition('.')[2]} is not modelled yet; the estimate leaves it out.")
-    training, hardware = scenario.training, scenario.hardware
+    training = scenario.training
     if training.checkpointing in ("selective", "offload"):
         yield Advice("training.checkpointing", f"{training.checkpointing} is counted as full checkpointing.")
     yield from _sharding_not_modelled(scenario)
