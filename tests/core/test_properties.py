@@ -17,7 +17,7 @@ from memplan.result import TERMS, Estimate
 from tests.core.plan_strategies import sections
 from tests.core.small_models import SMALL
 
-SEVERAL = settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+SEVERAL = settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow])
 
 CONFIGS = st.sampled_from([SMALL[name] for name in sorted(SMALL)])
 LORAS = st.fixed_dictionaries(
@@ -205,7 +205,7 @@ def answer_or_words(scenario: Scenario) -> None:
 
 
 @given(training=sections(Training), hardware=sections(Hardware), config=CONFIGS)
-@settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=80, suppress_health_check=[HealthCheck.too_slow])
 def test_whatever_a_plan_may_hold_has_an_answer_or_words(
     training: Training, hardware: Hardware, config: dict[str, Any]
 ) -> None:
@@ -221,7 +221,7 @@ def test_whatever_a_plan_may_hold_has_an_answer_or_words(
     vocab=st.none() | st.integers(1, 100_000_000),
     training=TRAININGS,
 )
-@settings(max_examples=100, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 def test_any_size_alone_has_an_answer_or_words(
     size: int, layers: int | None, hidden: int | None, vocab: int | None, training: dict[str, Any]
 ) -> None:
@@ -230,7 +230,7 @@ def test_any_size_alone_has_an_answer_or_words(
 
 
 @given(config=CONFIGS, data=st.data(), value=st.sampled_from([None, 0, -3, 1, 7, 10**9, 2.5, "x", True, [], {}]))
-@settings(max_examples=200)
+@settings(max_examples=100)
 def test_a_damaged_configuration_has_an_answer_or_words(
     config: dict[str, Any], data: st.DataObject, value: Any
 ) -> None:
