@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QByteArray, Qt, Signal
-from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QScrollArea, QSplitter, QVBoxLayout, QWidget
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from memplan import UNIT_NAMES, LeverOffer, Unit
 from memplan_gui.chart_panel import ChartPanel
@@ -18,15 +17,13 @@ from memplan_gui.presenters.levers import lever_cards
 from memplan_gui.presenters.verdict import VerdictView, verdict_view
 from memplan_gui.scenario_tabs import ScenarioTabs
 from memplan_gui.segmented import Segmented
+from memplan_gui.shared_splitter import SharedSplitter
 from memplan_gui.theme import Theme
 from memplan_gui.verdict_bar import VerdictBar
 
 MARGIN = 20
 GAP = 12
 HEAD_HEIGHT = 40
-LEAST_UPPER_HEIGHT = 240
-LEAST_LOWER_HEIGHT = 150
-LOWER_SHARE = 0.34
 UNITS = (("GiB", "gib"), ("GB", "gb"))
 
 
@@ -44,7 +41,6 @@ class AnswerPanel(QWidget):
         self._offers: tuple[LeverOffer, ...] = ()
         self._unit: Unit = "gib"
         self._spot: Spot | None = None
-        self._is_shared_by_hand = False
         self.tabs = tabs
         self.unit_switch = Segmented("Unit", UNITS)
         self.unit_switch.set_tool_tips({"gib": "1 GiB is 2^30 bytes.", "gb": "1 GB is 10^9 bytes."})
@@ -56,21 +52,19 @@ class AnswerPanel(QWidget):
         self.levers = LeverStrip(theme)
         self._levers_title = label("", "section")
         self.details = Details(theme)
-        self.splitter = QSplitter(Qt.Orientation.Vertical)
-        self.splitter.setChildrenCollapsible(False)
-        self._arrange()
+        self.splitter = self._arrange()
         self.chart.pinned.connect(self.explain)
         self.chart.step_chosen.connect(self._show_details)
         self.details.breakdown.wanted.connect(self.explain)
 
-    def _arrange(self) -> None:
+    def _arrange(self) -> SharedSplitter:
         band = QWidget()
         band.setFixedHeight(HEAD_HEIGHT)
         head = row(band, spacing=8, margins=(MARGIN - 12, 0, MARGIN, 0))
         head.addWidget(self.tabs, 1, Qt.AlignmentFlag.AlignBottom)
         head.addWidget(self.unit_switch)
         head.addWidget(self.export_button)
-        upper = self._upper = QWidget()
+        upper = QWidget()
         parts = column(upper, spacing=GAP, margins=(MARGIN, GAP, MARGIN, GAP))
         parts.addWidget(self.notice)
         parts.addWidget(self.verdict)
@@ -79,22 +73,13 @@ class AnswerPanel(QWidget):
         lower = QWidget()
         foot = column(lower, margins=(MARGIN, 0, MARGIN, 8))
         foot.addWidget(self.details)
-        scroll = QScrollArea()  # in a small window one scrolls; nothing is squeezed until it cannot be read
-        scroll.setWidget(upper)
-        scroll.setWidgetResizable(True)
-        scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        scroll.setMinimumHeight(LEAST_UPPER_HEIGHT)
         upper.setObjectName("answer")
-        self.splitter.addWidget(scroll)
-        self.splitter.addWidget(lower)
-        self.splitter.setStretchFactor(0, 1)
-        self.splitter.splitterMoved.connect(lambda *_: self._keep_shares())
-        self.splitter.setHandleWidth(1)
+        splitter = SharedSplitter(upper, lower)
         whole = column(self)
         whole.addWidget(band)
         whole.addWidget(hairline())
-        whole.addWidget(self.splitter, 1)
+        whole.addWidget(splitter, 1)
+        return splitter
 
     def _titled_levers(self) -> QVBoxLayout:
         parts = column(spacing=6)
@@ -154,26 +139,6 @@ class AnswerPanel(QWidget):
     def offer(self, lever: str) -> LeverOffer | None:
         """The offer of a lever."""
         return next((offer for offer in self._offers if offer.lever.id == lever), None)
-
-    def restore_shares(self, state: QByteArray) -> None:
-        """Share the height between chart and views as the person did last time."""
-        if self.splitter.restoreState(state):
-            self._keep_shares()
-
-    def _keep_shares(self) -> None:
-        self._is_shared_by_hand = True
-
-    def _share(self) -> None:
-        """Chart and levers get what they need and most of what is left; the views a third at most."""
-        whole, needed = self.splitter.height(), self._upper.heightForWidth(self._upper.width())
-        lower = min(max(whole - needed, LEAST_LOWER_HEIGHT), round(whole * LOWER_SHARE))
-        self.splitter.setSizes([whole - lower, lower])
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        """Share the height anew, until the person does it by hand."""
-        super().resizeEvent(event)
-        if not self._is_shared_by_hand:
-            self._share()
 
     def _show_details(self) -> None:
         chart = self.chart.chart

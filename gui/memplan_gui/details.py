@@ -78,8 +78,9 @@ class ExplanationView(QWidget):
         whole.addLayout(head)
         whole.addWidget(self._formula)
         whole.addWidget(self._source)
-        whole.addWidget(self.ledger, 1)
-        whole.addWidget(self._nothing, 1)
+        whole.addWidget(self.ledger, 1000)
+        whole.addWidget(self._nothing, 1000)
+        whole.addStretch(1)
 
     @property
     def text(self) -> str:

@@ -133,7 +133,7 @@ class Window(QMainWindow):
         halves.addWidget(self.plan_panel)
         halves.addWidget(self.answer_panel, 1)
         self.setCentralWidget(content)
-        self.answer_panel.restore_shares(self._settings.state("views"))
+        self.answer_panel.splitter.restore(self._settings.state("views"))
 
     def _wire(self) -> None:
         panel, answers, document = self.answer_panel, self.answers, self.document

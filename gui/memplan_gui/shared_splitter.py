@@ -1,0 +1,55 @@
+"""Two parts, one above the other: the upper gets the height it needs, until the person shares it by hand."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QByteArray, Qt
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QScrollArea, QSplitter, QWidget
+
+LEAST_UPPER_HEIGHT = 240
+LEAST_LOWER_HEIGHT = 150
+LOWER_SHARE = 0.34
+COMFORT = 56
+"""What the upper part likes to have beyond the least that it can be read at."""
+
+
+class SharedSplitter(QSplitter):
+    """The upper part and most of what is left go to the chart; the views under it get a third at most."""
+
+    def __init__(self, upper: QWidget, lower: QWidget) -> None:
+        super().__init__(Qt.Orientation.Vertical)
+        self._upper = upper
+        self._is_shared_by_hand = False
+        self.setChildrenCollapsible(False)
+        self.setHandleWidth(1)
+        scroll = QScrollArea()  # in a small window one scrolls; nothing is squeezed until it cannot be read
+        scroll.setWidget(upper)
+        scroll.setWidgetResizable(True)
+        scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        scroll.setMinimumHeight(LEAST_UPPER_HEIGHT)
+        self.addWidget(scroll)
+        self.addWidget(lower)
+        self.setStretchFactor(0, 1)
+        self.splitterMoved.connect(lambda *_: self._keep())
+
+    def restore(self, state: QByteArray) -> None:
+        """Share the height as the person did last time."""
+        if self.restoreState(state):
+            self._keep()
+
+    def share(self) -> None:
+        """Share the height by need, where the person has not done so."""
+        if not self._is_shared_by_hand:
+            whole = self.height() - self.handleWidth()
+            needed = self._upper.heightForWidth(self.width()) + COMFORT
+            lower = min(max(whole - needed, LEAST_LOWER_HEIGHT), round(whole * LOWER_SHARE))
+            self.setSizes([whole - lower, lower])
+
+    def _keep(self) -> None:
+        self._is_shared_by_hand = True
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Share the new height."""
+        super().resizeEvent(event)
+        self.share()
