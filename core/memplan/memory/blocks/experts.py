@@ -7,11 +7,11 @@ from memplan.memory import operations as op
 from memplan.memory.blocks.context import Context
 from memplan.memory.blocks.dense_experts import dense_experts
 from memplan.memory.blocks.gating import activation, clamped_gate, halves
-from memplan.memory.blocks.grouped import added_up, gather, gather_parameter, grouped_product, merged, weighted
+from memplan.memory.blocks.grouped import Made, added_up, gather, gather_parameter, grouped_product, prepared, weighted
 from memplan.memory.blocks.mlp import mlp
 from memplan.memory.blocks.routing import route
 from memplan.memory.storage import Size
-from memplan.memory.tape import Tensor
+from memplan.memory.tape import Parameter, Tensor
 
 
 def experts(ctx: Context, spec: Experts, x: Tensor) -> Tensor:
@@ -45,20 +45,21 @@ def experts(ctx: Context, spec: Experts, x: Tensor) -> Tensor:
 
 def _run(ctx: Context, spec: Experts, flat: Tensor, scores: Tensor, tokens: Size) -> Tensor:
     tape, pairs, dtype = ctx.tape, tokens * spec.per_token, flat.dtype
+    first, second = (_matrix(ctx, spec, first=first) for first in (True, False))
     order = tape.new((pairs,), "int64")
     permutation = tape.new((pairs,), "int64")
     selected = gather(tape, flat, (pairs, spec.inner), tape.new((pairs,), "int64"))
     weights = gather(tape, op.view(scores, (pairs, 1)), (pairs, 1), permutation)
     biases = _biases(ctx, spec, order, first=True)
-    output = _product(ctx, spec, selected, biases, first=True)
+    output = _product(ctx, selected, first(), biases, spec.up_width)
     output = _gated(ctx, spec, output)
     biases = _biases(ctx, spec, order, first=False)
-    output = _product(ctx, spec, output, biases, first=False)
+    output = _product(ctx, output, second(), biases, spec.inner)
     weighed = weighted(tape, output, weights)
     inverse = tape.new((pairs,), "int64")
     weighed = gather(tape, weighed, (pairs, spec.inner), inverse)
     result = op.to(tape, added_up(tape, weighed, (tokens, spec.inner)), dtype)
-    del order
+    del order, first, second
     return result
 
 
@@ -71,12 +72,15 @@ def _biases(ctx: Context, spec: Experts, order: Tensor, *, first: bool) -> Tenso
     return gather_parameter(ctx.tape, bias, (order.shape[0], weight.shape[-1]), order)
 
 
-def _product(ctx: Context, spec: Experts, x: Tensor, biases: Tensor | None, *, first: bool) -> Tensor:
-    """One of the two products of all experts, with their biases."""
+def _matrix(ctx: Context, spec: Experts, *, first: bool) -> Made:
+    """The matrices of all experts, when they are asked for."""
     weight = spec.expert_matrix(first=first)
-    rank = ctx.setup.rank * (2 if first and spec.gated else 1)
-    matrix = merged(ctx, spec, weight.name, weight.shape, rank)
-    output = grouped_product(ctx.tape, x, matrix, (x.shape[0], spec.up_width if first else spec.inner))
+    return prepared(ctx, spec, weight.name, weight.shape, ctx.setup.rank * (2 if first and spec.gated else 1))
+
+
+def _product(ctx: Context, x: Tensor, matrix: Parameter | Tensor, biases: Tensor | None, width: int) -> Tensor:
+    """One of the two products of all experts, with their biases."""
+    output = grouped_product(ctx.tape, x, matrix, (x.shape[0], width))
     return output if biases is None else op.added_in_place(ctx.tape, output, biases)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from memplan.architecture.expert_parts import Experts
 from memplan.memory import operations as op
 from memplan.memory.blocks.context import Context
@@ -9,22 +11,46 @@ from memplan.memory.products import weight_cast
 from memplan.memory.storage import Size
 from memplan.memory.tape import Grads, Parameter, Tape, Tensor, given
 
+Made = Callable[[], "Parameter | Tensor"]
+"""What gives a weight when it is asked for."""
 
-def merged(
+
+def prepared(
     ctx: Context, spec: Experts, name: str, shape: tuple[int, ...], rank: int, *, dtype: str | None = None
-) -> Parameter | Tensor:
-    """The weight; with an adapter on it, PEFT's sum of both, a tensor as large as the weight, made at each forward."""
+) -> Made:
+    """The weight; with an adapter on it, PEFT's sum of both, a tensor as large as the weight.
+
+    It is made at its first use and held until the module is through. Registering the parametrisation, before the module
+    runs, evaluates it once.
+    """
     tape, setup = ctx.tape, ctx.setup
     weight = ctx.parameter(f"{spec.name}.{name}", shape, dtype=dtype)
     if not setup.adapts_parameter(spec, name):
-        return weight
+        return lambda: weight
     wide = rank * (shape[0] if len(shape) == 3 else 1)
     a = ctx.parameter(f"{spec.name}.{name}.lora_A", (wide, shape[-1]), dtype=setup.adapter_dtype, trains=True)
     b = ctx.parameter(f"{spec.name}.{name}.lora_B", (shape[-2], wide), dtype=setup.adapter_dtype, trains=True)
-    kept = tuple(_in_dtype(tape, adapter, weight.dtype) for adapter in (a, b))
-    tried = tape.new(shape, weight.dtype)  # registering the parametrisation evaluates it once
+    casts = [tape.new(one.shape, weight.dtype) if one.dtype != weight.dtype else None for one in (a, b)]
+    tried = tape.new(shape, weight.dtype)
     del tried
-    output = tape.new(shape, weight.dtype)
+    made: list[Tensor] = []
+
+    def make() -> Tensor:
+        if not made:
+            made.append(_sum(tape, weight, (a, b), casts))
+        return made[0]
+
+    return make
+
+
+def _sum(tape: Tape, weight: Parameter, adapters: tuple[Parameter, Parameter], casts: list[Tensor | None]) -> Tensor:
+    kept = []
+    for cast in casts:
+        if cast is None:
+            tape.keep_weight()
+        else:
+            kept.append(tape.keep(cast, "adapter in the weight's dtype"))
+    output, (a, b) = tape.new(weight.shape, weight.dtype), adapters
 
     def run(grads: list[Tensor | None]) -> Grads:
         held, dtype = kept, given(grads).dtype
@@ -33,13 +59,6 @@ def merged(
         return grad_a, grad_b
 
     return tape.record(output, (a, b), run)
-
-
-def _in_dtype(tape: Tape, adapter: Parameter, dtype: str) -> Tensor | None:
-    if adapter.dtype == dtype:
-        tape.keep_weight()
-        return None
-    return tape.keep(tape.new(adapter.shape, dtype), "adapter in the weight's dtype")
 
 
 def grouped_product(

@@ -6,7 +6,7 @@ from memplan.architecture.expert_parts import Experts, Router
 from memplan.memory import operations as op
 from memplan.memory import products
 from memplan.memory.blocks.context import Context
-from memplan.memory.blocks.grouped import grouped_product, merged
+from memplan.memory.blocks.grouped import grouped_product, prepared
 from memplan.memory.blocks.joining import joined
 from memplan.memory.storage import Size
 from memplan.memory.tape import Grads, Parameter, Tape, Tensor, given
@@ -46,7 +46,7 @@ def _routed(ctx: Context, spec: Experts, flat: Tensor, tokens: Size) -> tuple[Te
 def _logits(ctx: Context, spec: Experts, flat: Tensor, tokens: Size) -> Tensor:
     tape, router, name = ctx.tape, spec.router, f"{spec.name}.{spec.router.name}"
     held_in = "fp32" if router.held_in_fp32 else None
-    weight = merged(ctx, spec, f"{router.name}.weight", (spec.count, spec.hidden), ctx.setup.rank, dtype=held_in)
+    weight = prepared(ctx, spec, f"{router.name}.weight", (spec.count, spec.hidden), ctx.setup.rank, dtype=held_in)()
     bias = ctx.parameter(f"{name}.bias", (spec.count,)) if router.bias else None
     if router.fp32:
         flat = op.to(tape, flat, "fp32")
