@@ -185,7 +185,10 @@ def _fused_why_not(scenario: Scenario) -> str | None:
 
 
 def _loss_why_not(scenario: Scenario) -> str | None:
-    return "Liger's kernels do not run under MLX" if scenario.training.kernels == "mlx" else None
+    kernels = scenario.training.kernels
+    if kernels == "liger":
+        return "Liger's loss is fused already"
+    return "Liger's kernels do not run under MLX" if kernels == "mlx" else None
 
 
 def _on_cuda_only(scenario: Scenario) -> str | None:
@@ -238,7 +241,6 @@ LEVERS: tuple[Lever, ...] = (
         on={"training.loss": "fused"},
         off={"training.loss": "plain"},
         why_not=_loss_why_not,
-        is_on=lambda scenario: scenario.training.loss == "fused" or scenario.training.kernels == "liger",
     ),
     _setting(
         "checkpointing",

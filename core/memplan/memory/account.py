@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from memplan.architecture.parts import Architecture
 from memplan.memory.optimizers import (
@@ -102,7 +102,7 @@ def _thawed(architecture: Architecture, setup: Setup, training: Training, frozen
 
 
 def _with(t: HeldTensor, count: int, trains: bool) -> HeldTensor:
-    return HeldTensor(t.name, t.shape, count, t.dtype, trains, t.adapter, t.packed, t.component)
+    return replace(t, count=count, trains=trains)
 
 
 def states_of_size(parameters: int, assumed: int, setup: Setup, training: Training, exact: States) -> States:

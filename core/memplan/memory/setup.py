@@ -64,13 +64,18 @@ class Setup:
             stack=stack,
         )
 
+    @property
+    def makes_inputs_need_gradients(self) -> bool:
+        """Whether embeddings are told to need gradients: with checkpoints PEFT asks for it, and transformers 5."""
+        return self.checkpointing and self.trains and (self.adapted or self.stack.version >= (5, 0))
+
     def table_trains(self, tied: bool) -> bool:
         """Whether the token table trains; a tied one does when the head does."""
         return self.embeddings_train or (tied and self.head_trains)
 
     def first_input(self, tied: bool) -> tuple[str, bool]:
         """dtype of the first layer's input, and whether it needs a gradient."""
-        return self.unpacked_dtype, self.table_trains(tied) or (self.checkpointing and self.adapted)
+        return self.unpacked_dtype, self.table_trains(tied) or self.makes_inputs_need_gradients
 
     def adapts_parameter(self, experts: Experts, name: str) -> bool:
         """Whether PEFT puts an adapter on a router or on experts, which are plain parameters.

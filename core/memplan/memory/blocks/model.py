@@ -28,7 +28,7 @@ def embed(ctx: Context, architecture: Architecture, ids: Tensor) -> tuple[Tensor
     if architecture.embedding_scale == "buffer":
         x = op.mul_by_constant(tape, x, tape.new((1,), x.dtype), "embedding scale")
     embedded = x
-    if setup.checkpointing and setup.adapted and not x.needs_grad:
+    if setup.makes_inputs_need_gradients and not x.needs_grad:
         # enable_input_require_grads: without it a checkpointed frozen model has nothing to walk back to.
         x.node = tape.leaf((1,), x.dtype, needs_grad=True).node
     model_locals: list[Tensor] = []
@@ -37,7 +37,7 @@ def embed(ctx: Context, architecture: Architecture, ids: Tensor) -> tuple[Tensor
         model_locals.append(x)
         x, stays = ctx.norm(architecture.embedding_norm, x), False
     if architecture.embedding_scale == "number":
-        if setup.checkpointing and setup.adapted:
+        if setup.makes_inputs_need_gradients and not setup.embeddings_train:
             ctx.held_by_checkpoints.append(x)  # its gradient's node holds it until backward is over
         x = op.times(tape, x)
     if architecture.projections:
@@ -58,7 +58,7 @@ def embed(ctx: Context, architecture: Architecture, ids: Tensor) -> tuple[Tensor
             model_locals.append(x)  # the function's own name for the embeddings
         x = op.dropout(tape, x, architecture.embedding_dropout)
         stays = False
-    if setup.checkpointing and setup.adapted and x is not embedded:
+    if setup.makes_inputs_need_gradients and not setup.embeddings_train and x is not embedded:
         ctx.held_by_checkpoints.append(embedded)  # its gradient's node holds it until backward is over
     return x, model_locals, stays
 
