@@ -52,7 +52,9 @@ def made_estimate(
         "model_name": "Llama-3.1-8B",
         "parameters": Parameters(8_030_261_248, 8_030_261_248, 8_030_261_248),
         "recipe": Recipe("bf16 weights, bf16 gradients, bf16 AdamW states", 8.0),
-        "trace": lambda: TraceBytes(15, 30, 50, 52, 61, 60, 75, 60, 45, 75, "optimizer step of step 2", {"step_peak": 75}),
+        "trace": lambda: TraceBytes(
+            15, 30, 50, 52, 61, 60, 75, 60, 45, 75, "optimizer step of step 2", {"step_peak": 75}
+        ),
         "instants": instants,
         "first_step": made_instants(1)[1:],
         "peak": instants[-1],
