@@ -72,9 +72,8 @@ def _from_config(name: str, config: Mapping[str, Any]) -> ChosenModel:
     architecture = architecture_of(config)
     advice: tuple[Advice, ...] = ()
     if not architecture.known:
-        words = (
-            f"{architecture.model_type} has no composition of its own yet: activations are those of a llama-like model."
-        )
+        walked = architecture.nearest
+        words = f"{architecture.model_type} has no composition of its own yet: activations are those of {walked}."
         advice = (Advice("model", words),)
     elif architecture.caveat:
         advice = (Advice("model", architecture.caveat),)

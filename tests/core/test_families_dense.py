@@ -8,6 +8,7 @@ import pytest
 
 from memplan.architecture.counts import total
 from memplan.architecture.families import (
+    encoders,
     gemma,
     gpt_relatives,
     layer_norm_decoders,
@@ -18,6 +19,7 @@ from memplan.architecture.families import (
 from memplan.architecture.from_config import architecture_of
 from memplan.catalog import CatalogModel, models
 from memplan.estimate import estimate
+from memplan.plan.scenario import Scenario
 from tests.core.truth_cases import cases, errors, scenario_of
 
 CASES = cases("families_dense.json")
@@ -55,7 +57,8 @@ KNOWN_GAPS = {
 """Cases that are further off than `DRIFT`, each with how far and, where it is known, why."""
 MODULES = (gemma, gpt_relatives, layer_norm_decoders, llama_relatives, multimodal, olmo)
 OWN = {name for module in MODULES for name in module.FAMILIES}
-PUBLISHED = [entry for entry in models() if entry.model_type in OWN and entry.count_verified]
+COUNTED = OWN | set(encoders.FAMILIES)
+PUBLISHED = [entry for entry in models() if entry.model_type in COUNTED and entry.count_verified]
 
 
 def by_id(case: dict[str, Any]) -> str:
@@ -77,3 +80,11 @@ def test_a_family_is_as_traced(case: dict[str, Any]) -> None:
 def test_a_published_model_counts_exactly(entry: CatalogModel) -> None:
     """Against the model class built on the meta device; of a model that sees, with its tower."""
     assert total(architecture_of(entry.config)) == entry.parameters.total
+
+
+@pytest.mark.parametrize("name", sorted(encoders.FAMILIES))
+def test_what_is_walked_as_a_decoder_says_so(name: str) -> None:
+    entry = next(entry for entry in PUBLISHED if entry.model_type == name)
+    found = estimate(Scenario.model_validate({"model": {"catalog": entry.id}}))
+    assert found.basis == "extrapolated"
+    assert any("no composition of its own" in warning for warning in map(str, found.warnings))

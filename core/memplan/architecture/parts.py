@@ -324,6 +324,8 @@ class Architecture:
     """What the walk leaves out or takes from a relative, in words for a person."""
     known: bool = True
     """Whether the composition is this model type's own; otherwise it is the nearest one."""
+    nearest: str = "a llama-like model"
+    """What is walked when the composition is not the model type's own."""
 
     @property
     def num_layers(self) -> int:

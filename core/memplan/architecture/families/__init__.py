@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from memplan.architecture.config_reader import ConfigReader
 from memplan.architecture.families import (
+    encoders,
     experts,
     experts_relatives,
     gemma,
@@ -35,6 +36,7 @@ FAMILIES: dict[str, Callable[[ConfigReader], Architecture]] = {
     **latent.FAMILIES,
     **hybrid.FAMILIES,
     **multimodal.FAMILIES,
+    **encoders.FAMILIES,
     **state_space.FAMILIES,
 }
 """Model types with a composition of their own."""
