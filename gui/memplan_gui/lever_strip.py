@@ -148,8 +148,10 @@ class LeverStrip(QWidget):
             self.toggled.emit(button.card.id)
 
     def _place(self) -> None:
-        columns = max(1, (self.width() + GAP) // (LEAST_CARD_WIDTH + GAP))
-        if columns == self._columns or not self.buttons:
+        if not self.buttons:
+            return
+        columns = even_columns(len(self.buttons), (self.width() + GAP) // (LEAST_CARD_WIDTH + GAP))
+        if columns == self._columns:
             return
         for column in range(self._grid.columnCount()):
             self._grid.setColumnStretch(column, 0)
@@ -162,6 +164,16 @@ class LeverStrip(QWidget):
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Place the cards anew when more or fewer fit side by side."""
         self._place()
+
+
+def even_columns(num_cards: int, most: int) -> int:
+    """In how many columns cards stand, so that no line holds a single one while another is full.
+
+    >>> even_columns(8, 7), even_columns(8, 4), even_columns(7, 9)
+    (4, 4, 7)
+    """
+    num_lines = -(-num_cards // max(most, 1))
+    return -(-num_cards // num_lines)
 
 
 def _draw(
