@@ -101,40 +101,45 @@ def _distilbert(reader: ConfigReader) -> Architecture:
     return _masked_lm(reader, hidden, layers, dropout=dropouts[0], types=0)
 
 
-def _modernbert(reader: ConfigReader) -> Architecture:
-    hidden, heads, vocab = reader.size("hidden_size"), reader.size("num_attention_heads"), reader.size("vocab_size")
+def _modernbert_layer(reader: ConfigReader, hidden: int, heads: int, *, slides: bool, first: bool) -> Layer:
     width, head_dim = reader.size("intermediate_size"), read_head_dim(reader, hidden, heads)
     bias, norm_bias = reader.flag("attention_bias", False), reader.flag("norm_bias", False)
-    mlp_bias, every = reader.flag("mlp_bias", False), reader.size("global_attn_every_n_layers", default=3)
+    mlp_bias = reader.flag("mlp_bias", False)
+    return Layer(
+        attention=Attention(
+            name="attn",
+            heads=heads,
+            kv_heads=heads,
+            head_dim=head_dim,
+            inputs=(Linear("Wqkv", hidden, 3 * hidden, bias),),
+            output=Linear("Wo", hidden, hidden, bias),
+            fused="by_part",
+            rotary_dim=head_dim,
+            rotary=Rotary(table=int(slides)),
+            dropout=reader.fraction("attention_dropout", 0.0),
+            window=reader.size("local_attention", default=128) // 2 + 1 if slides else None,
+        ),
+        mlp=Mlp(
+            name="mlp",
+            up=Linear("Wi", hidden, 2 * width, mlp_bias, "mlp"),
+            down=Linear("Wo", width, hidden, mlp_bias, "mlp"),
+            activation=read_activation(reader, "gelu", "hidden_activation"),
+            fused=True,
+            width=width,
+        ),
+        attention_norm=None if first else _norm("attn_norm", hidden, bias=norm_bias),
+        mlp_norm=_norm("mlp_norm", hidden, bias=norm_bias),
+    )
 
-    def layer(*, slides: bool, first: bool) -> Layer:
-        return Layer(
-            attention=Attention(
-                name="attn",
-                heads=heads,
-                kv_heads=heads,
-                head_dim=head_dim,
-                inputs=(Linear("Wqkv", hidden, 3 * hidden, bias),),
-                output=Linear("Wo", hidden, hidden, bias),
-                fused="by_part",
-                rotary_dim=head_dim,
-                rotary=Rotary(table=int(slides)),
-                dropout=reader.fraction("attention_dropout", 0.0),
-                window=reader.size("local_attention", default=128) // 2 + 1 if slides else None,
-            ),
-            mlp=Mlp(
-                name="mlp",
-                up=Linear("Wi", hidden, 2 * width, mlp_bias, "mlp"),
-                down=Linear("Wo", width, hidden, mlp_bias, "mlp"),
-                activation=read_activation(reader, "gelu", "hidden_activation"),
-                fused=True,
-                width=width,
-            ),
-            attention_norm=None if first else _norm("attn_norm", hidden, bias=norm_bias),
-            mlp_norm=_norm("mlp_norm", hidden, bias=norm_bias),
-        )
 
-    kinds = {(slides, first): layer(slides=slides, first=first) for slides in (False, True) for first in (False, True)}
+def _modernbert(reader: ConfigReader) -> Architecture:
+    hidden, heads, vocab = reader.size("hidden_size"), reader.size("num_attention_heads"), reader.size("vocab_size")
+    norm_bias, every = reader.flag("norm_bias", False), reader.size("global_attn_every_n_layers", default=3)
+    kinds = {
+        (slides, first): _modernbert_layer(reader, hidden, heads, slides=slides, first=first)
+        for slides in (False, True)
+        for first in (False, True)
+    }
     slides = sliding_layers(reader, lambda index: index % every != 0)
     transform = Linear("head.dense", hidden, hidden, reader.flag("classifier_bias", False), "head")
     return Architecture(
