@@ -257,6 +257,7 @@ def _eager(
         copies=(False, shared and (ctx.batch > 1 or isinstance(spec, LatentAttention))),
     )
     del held
+    ctx.returned_weights = weights.detached()
     return op.copied(tape, output)
 
 

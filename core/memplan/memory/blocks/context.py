@@ -21,6 +21,8 @@ class Context:
         self.sin: Tensor | None = None
         self.other_positions: list[Tensor] = []
         """Cosines and sines of further tables, which other layers read."""
+        self.returned_weights: Tensor | None = None
+        """What eager attention returns beside its output: the layer holds it until it is through."""
         self.held_by_checkpoints: list[Tensor] = []
         self.masks: dict[int | None, Tensor | None] = {}
         """The attention mask for each window width; None where the kernel needs none."""

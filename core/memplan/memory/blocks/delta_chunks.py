@@ -156,7 +156,13 @@ def _scanned(tape: Tape, sizes: _Sizes, parts: tuple[Tensor, ...], output: Tenso
     """From chunk to chunk, each keeping its state and new values; one step here, however many chunks there are."""
     intra, corrections, values, q, k = parts
     state = (*sizes.rows, sizes.chunks, q.shape[-1], values.shape[-1])
-    states, new_values = tape.new(state, "fp32"), tape.new(values.shape, "fp32")
+    one = (*state[:2], 1, *state[3:]), (*values.shape[:2], 1, *values.shape[3:])
+    passing = [tape.new(shape, "fp32") for shape in (one[0], one[1], one[1], one[0], one[0], one[0])]
+    del passing  # of one chunk: its states, old and new, and its values
+    if not tape.holding or not tape.needs_grad(*parts):
+        states, new_values = tape.new(one[0], "fp32"), tape.new(one[1], "fp32")
+    else:
+        states, new_values = tape.new(state, "fp32"), tape.new(values.shape, "fp32")
     if not tape.needs_grad(*parts):
         return output
     read: tuple[Tensor, ...] = (states, new_values, intra, corrections, q, k)

@@ -21,6 +21,7 @@ def layer(ctx: Context, spec: Layer, x: Tensor) -> Tensor:
     """One decoder layer: hidden states in, hidden states out."""
     before = _weights_of_the_layer_before(ctx, spec.attention)
     y = _parallel_layer(ctx, spec, x) if spec.parallel else _serial_layer(ctx, spec, x)
+    ctx.returned_weights = None
     del before
     return y
 
