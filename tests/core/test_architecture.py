@@ -220,3 +220,26 @@ def test_learned_positions_are_counted(config: Config) -> None:
     longer = {**config, key: config[key] + 10}
     hidden = config.get("n_embd", config.get("hidden_size"))
     assert total(architecture_of(longer)) - total(architecture_of(config)) == 10 * hidden
+
+
+@pytest.mark.parametrize("count_key", ["num_local_experts", "num_experts", "n_routed_experts"])
+def test_an_unknown_mixture_of_experts_is_not_counted_as_a_dense_model(count_key: str) -> None:
+    """An unknown type with experts holds all of them: 3 matrices each, beside attention, router, tables and norms."""
+    hidden, width, layers, count, vocab = 512, 256, 4, 16, 1000
+    config = {
+        "model_type": "never_heard_of",
+        "hidden_size": hidden,
+        "intermediate_size": 2048,
+        "moe_intermediate_size": width,
+        "num_hidden_layers": layers,
+        "num_attention_heads": 8,
+        "num_key_value_heads": 2,
+        "vocab_size": vocab,
+        count_key: count,
+        "num_experts_per_tok": 2,
+    }
+    found = architecture_of(config)
+    attention = 2 * hidden * hidden + 2 * hidden * 128
+    each = attention + count * (3 * hidden * width + hidden) + 2 * hidden
+    assert not found.known
+    assert total(found) == layers * each + 2 * vocab * hidden + hidden

@@ -8,9 +8,9 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
-from memplan.architecture.composing import llama_like
 from memplan.architecture.config_reader import ConfigReader
 from memplan.architecture.families import FAMILIES
+from memplan.architecture.families.nearest import nearest
 from memplan.architecture.parts import Architecture
 from memplan.architecture.towers import tower_of
 from memplan.errors import ConfigError
@@ -32,13 +32,7 @@ def architecture_of(config: Mapping[str, Any]) -> Architecture:
 @lru_cache(maxsize=512)
 def _cached(key: str) -> Architecture:
     reader = ConfigReader(json.loads(key))
-    compose = FAMILIES.get(reader.model_type, _nearest)
+    compose = FAMILIES.get(reader.model_type, nearest)
     architecture = compose(reader)
     tower = tower_of(reader)
     return replace(architecture, idle=architecture.idle + tower) if tower else architecture
-
-
-def _nearest(reader: ConfigReader) -> Architecture:
-    """A model type without a composition of its own is read as a llama-like decoder, and says so."""
-    bias = reader.flag("attention_bias", False)
-    return llama_like(reader, qkv_bias=bias, out_bias=bias, known=False)
