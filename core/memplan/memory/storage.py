@@ -20,7 +20,7 @@ def rounded(num_bytes: Size) -> Size:
     >>> rounded(1), rounded(512), rounded(513)
     (512, 512, 1024)
     """
-    return -(-num_bytes // BLOCK_BYTES) * BLOCK_BYTES
+    return (num_bytes + (BLOCK_BYTES - 1)) & -BLOCK_BYTES  # a power of two
 
 
 class Meter:
@@ -36,12 +36,13 @@ class Meter:
 
     def grow(self, num_bytes: Size, kind: int) -> None:
         self.now = now = self.now + num_bytes
-        self.tally[kind] = self.tally[kind] + num_bytes
-        peak = self.peak
-        if isinstance(now, int):
-            if now > peak:
-                self.peak, self.peak_tally = now, tuple(self.tally)
+        tally = self.tally
+        tally[kind] = tally[kind] + num_bytes
+        if now.__class__ is int:
+            if now > self.peak:
+                self.peak, self.peak_tally = now, tuple(tally)
         else:
+            peak = self.peak
             self.peak = (now + peak + abs(now - peak)) // 2  # an element-wise maximum without importing numpy
 
     def restart(self) -> None:
@@ -59,8 +60,9 @@ class Storage:
         meter.grow(num_bytes, kind)
 
     def __del__(self) -> None:
-        self.meter.now = self.meter.now - self.num_bytes
-        self.meter.tally[self.kind] = self.meter.tally[self.kind] - self.num_bytes
+        meter, num_bytes = self.meter, self.num_bytes
+        meter.now = meter.now - num_bytes
+        meter.tally[self.kind] = meter.tally[self.kind] - num_bytes
 
     def become(self, kind: int) -> None:
         """Count as another kind from now on."""
