@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from memplan.catalog import Device
 from memplan.plan.hardware import Hardware
-from memplan.result import Need, Process
+from memplan.result import Need, Process, Verdict
 from memplan.units import KIB, MIB
 
 WORKSPACE_BYTES = 8 * MIB + 128 * KIB
@@ -76,3 +76,14 @@ def process_of(allocated: int, over: Overheads, device_bytes: int) -> Process:
 def usable_bytes(device: Device, hardware: Hardware) -> int:
     """What a process can really get: the device's usable memory less other programs and the headroom."""
     return max(0, int((device.usable_bytes - hardware.used_by_others_bytes) * (1 - hardware.headroom)))
+
+
+def verdict_of(need: Need, usable: int) -> Verdict:
+    """Whether the need's band lies within what a process can get.
+
+    >>> verdict_of(Need(5, 7), 7), verdict_of(Need(5, 7), 6), verdict_of(Need(5, 7), 4)
+    ('fits', 'tight', 'does_not_fit')
+    """
+    if need.high <= usable:
+        return "fits"
+    return "does_not_fit" if need.low > usable else "tight"
