@@ -17,12 +17,17 @@ class Sharding(BaseModel):
 
     model_config = STRICT
 
-    strategy: Strategy = Field("none", title="Sharding")
-    """none and ddp hold everything on each device; the others divide states, gradients or weights."""
-    mixed_precision: bool = Field(True, title="Mixed precision")
-    """FSDP: compute in bf16 over fp32 shards."""
-    reshard_after_forward: bool = Field(True, title="Reshard after forward")
-    """FSDP: free a gathered unit after forward and gather it again in backward."""
+    strategy: Strategy = Field(
+        "none",
+        title="Sharding",
+        description="none and ddp hold everything on each device; the others divide states, gradients or weights.",
+    )
+    mixed_precision: bool = Field(True, title="Mixed precision", description="FSDP: compute in bf16 over fp32 shards.")
+    reshard_after_forward: bool = Field(
+        True,
+        title="Reshard after forward",
+        description="FSDP: free a gathered unit after forward and gather it again in backward.",
+    )
 
 
 class Offload(BaseModel):
@@ -30,12 +35,13 @@ class Offload(BaseModel):
 
     model_config = STRICT
 
-    optimizer: bool = Field(False, title="Offload optimizer")
-    """Optimizer states and the update live on the host."""
-    parameters: bool = Field(False, title="Offload parameters")
-    """Weights live on the host and come layer by layer."""
-    activations: bool = Field(False, title="Offload activations")
-    """Kept activations wait on the host."""
+    optimizer: bool = Field(
+        False, title="Offload optimizer", description="Optimizer states and the update live on the host."
+    )
+    parameters: bool = Field(
+        False, title="Offload parameters", description="Weights live on the host and come layer by layer."
+    )
+    activations: bool = Field(False, title="Offload activations", description="Kept activations wait on the host.")
 
 
 class Hardware(BaseModel):
@@ -43,29 +49,30 @@ class Hardware(BaseModel):
 
     model_config = STRICT
 
-    device: str = Field("a100-80gb-sxm", title="Device", min_length=1)
-    """The device's id in the catalog."""
-    devices: ParallelSize = Field(1, title="Devices")
-    """How many devices the run has."""
-    devices_per_node: Annotated[int, Field(ge=1, le=1024)] = Field(8, title="Devices per node")
-    """How many devices one machine holds."""
-    sharding: Sharding = Field(default_factory=Sharding, title="Sharding")
-    """What data-parallel devices divide among themselves."""
-    tensor_parallel: ParallelSize = Field(1, title="Tensor parallel")
-    """Devices that divide each matrix."""
-    sequence_parallel: bool = Field(False, title="Sequence parallel")
-    """Divide norms and residuals along the sequence among the tensor-parallel devices."""
-    pipeline_parallel: ParallelSize = Field(1, title="Pipeline parallel")
-    """Devices that divide the layers."""
-    context_parallel: ParallelSize = Field(1, title="Context parallel")
-    """Devices that divide the sequence."""
-    expert_parallel: ParallelSize = Field(1, title="Expert parallel")
-    """Devices that divide the experts."""
-    offload: Offload = Field(default_factory=Offload, title="Offload")
-    """What moves to the host's memory."""
-    used_by_others_bytes: Annotated[int, Field(ge=0, le=10**15)] = Field(
-        0, title="Used by others", json_schema_extra={"unit": "bytes"}
+    device: str = Field("a100-80gb-sxm", title="Device", min_length=1, description="The device's id in the catalog.")
+    devices: ParallelSize = Field(1, title="Devices", description="How many devices the run has.")
+    devices_per_node: Annotated[int, Field(ge=1, le=1024)] = Field(
+        8, title="Devices per node", description="How many devices one machine holds."
     )
-    """Device memory that other programs hold."""
-    headroom: Annotated[float, Field(ge=0, lt=1)] = Field(0.05, title="Headroom")
-    """Fraction of the device left free on purpose."""
+    sharding: Sharding = Field(
+        default_factory=Sharding, title="Sharding", description="What data-parallel devices divide among themselves."
+    )
+    tensor_parallel: ParallelSize = Field(1, title="Tensor parallel", description="Devices that divide each matrix.")
+    sequence_parallel: bool = Field(
+        False,
+        title="Sequence parallel",
+        description="Divide norms and residuals along the sequence among the tensor-parallel devices.",
+    )
+    pipeline_parallel: ParallelSize = Field(1, title="Pipeline parallel", description="Devices that divide the layers.")
+    context_parallel: ParallelSize = Field(1, title="Context parallel", description="Devices that divide the sequence.")
+    expert_parallel: ParallelSize = Field(1, title="Expert parallel", description="Devices that divide the experts.")
+    offload: Offload = Field(default_factory=Offload, title="Offload", description="What moves to the host's memory.")
+    used_by_others_bytes: Annotated[int, Field(ge=0, le=10**15)] = Field(
+        0,
+        title="Used by others",
+        json_schema_extra={"unit": "bytes"},
+        description="Device memory that other programs hold.",
+    )
+    headroom: Annotated[float, Field(ge=0, lt=1)] = Field(
+        0.05, title="Headroom", description="Fraction of the device left free on purpose."
+    )

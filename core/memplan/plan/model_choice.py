@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-STRICT = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+STRICT = ConfigDict(extra="forbid", frozen=True)
 
 PositiveCount = Annotated[int, Field(ge=1, le=10**15)]
 
@@ -16,20 +16,27 @@ class ModelChoice(BaseModel):
 
     model_config = STRICT
 
-    catalog: str | None = Field(None, title="Model", min_length=1)
-    """The model's id in the catalog, as on Hugging Face."""
-    config: dict[str, Any] | None = Field(None, title="Configuration")
-    """The model's Hugging Face config.json."""
-    name: str | None = Field(None, title="Name")
-    """What to call a model that comes as a configuration or a size."""
-    parameters: PositiveCount | None = Field(None, title="Parameters")
-    """How many parameters the model has, when only its size is known."""
-    layers: Annotated[int, Field(ge=1, le=100_000)] | None = Field(None, title="Layers")
-    """Transformer layers, for a size alone."""
-    hidden_size: Annotated[int, Field(ge=1, le=10_000_000)] | None = Field(None, title="Hidden size")
-    """Width of the residual stream, for a size alone."""
-    vocab_size: Annotated[int, Field(ge=1, le=100_000_000)] | None = Field(None, title="Vocabulary")
-    """Entries of the vocabulary, for a size alone."""
+    catalog: str | None = Field(
+        None, title="Model", min_length=1, description="The model's id in the catalog, as on Hugging Face."
+    )
+    config: dict[str, Any] | None = Field(
+        None, title="Configuration", description="The model's Hugging Face config.json."
+    )
+    name: str | None = Field(
+        None, title="Name", description="What to call a model that comes as a configuration or a size."
+    )
+    parameters: PositiveCount | None = Field(
+        None, title="Parameters", description="How many parameters the model has, when only its size is known."
+    )
+    layers: Annotated[int, Field(ge=1, le=100_000)] | None = Field(
+        None, title="Layers", description="Transformer layers, for a size alone."
+    )
+    hidden_size: Annotated[int, Field(ge=1, le=10_000_000)] | None = Field(
+        None, title="Hidden size", description="Width of the residual stream, for a size alone."
+    )
+    vocab_size: Annotated[int, Field(ge=1, le=100_000_000)] | None = Field(
+        None, title="Vocabulary", description="Entries of the vocabulary, for a size alone."
+    )
 
     @model_validator(mode="after")
     def _exactly_one(self) -> Self:

@@ -18,14 +18,10 @@ class Scenario(BaseModel):
 
     model_config = STRICT
 
-    name: str = Field("baseline", title="Scenario", max_length=200)
-    """What to call this scenario."""
-    model: ModelChoice = Field(title="Model")
-    """Which model is trained."""
-    training: Training = Field(default_factory=Training, title="Training")
-    """How it is trained."""
-    hardware: Hardware = Field(default_factory=Hardware, title="Hardware")
-    """What it is trained on."""
+    name: str = Field("baseline", title="Scenario", max_length=200, description="What to call this scenario.")
+    model: ModelChoice = Field(title="Model", description="Which model is trained.")
+    training: Training = Field(default_factory=Training, title="Training", description="How it is trained.")
+    hardware: Hardware = Field(default_factory=Hardware, title="Hardware", description="What it is trained on.")
 
 
 class Plan(BaseModel):
@@ -33,11 +29,11 @@ class Plan(BaseModel):
 
     model_config = STRICT
 
-    memplan: Literal[1] = Field(PLAN_VERSION, title="Version")
-    """Version of the plan file."""
-    title: str = Field("Untitled", title="Title", max_length=500)
-    """What the plan is about."""
-    notes: str = Field("", title="Notes", max_length=1_000_000)
-    """Anything worth keeping beside the numbers."""
-    scenarios: tuple[Scenario, ...] = Field(title="Scenarios", min_length=1, max_length=1000)
-    """The set-ups that the plan compares."""
+    memplan: Literal[1] = Field(PLAN_VERSION, title="Version", description="Version of the plan file.")
+    title: str = Field("Untitled", title="Title", max_length=500, description="What the plan is about.")
+    notes: str = Field(
+        "", title="Notes", max_length=1_000_000, description="Anything worth keeping beside the numbers."
+    )
+    scenarios: tuple[Scenario, ...] = Field(
+        title="Scenarios", min_length=1, max_length=1000, description="The set-ups that the plan compares."
+    )

@@ -34,16 +34,31 @@ class Lora(BaseModel):
 
     model_config = STRICT
 
-    rank: Annotated[int, Field(ge=1, le=65_536)] = Field(16, title="LoRA rank")
-    """Inner width of each adapter."""
-    targets: Literal["all-linear"] | tuple[str, ...] = Field("all-linear", title="LoRA targets")
-    """Which linear modules get an adapter: all-linear (every one but the head), or module names such as q_proj."""
-    dropout: Annotated[float, Field(ge=0, lt=1)] = Field(0.0, title="LoRA dropout")
-    """Dropout before each adapter. Above 0 every adapter keeps a dropped copy of its input."""
-    adapter_dtype: WeightsDtype = Field("fp32", title="Adapter precision")
-    """What the adapters are held in. PEFT makes them fp32 even on a 16-bit base."""
-    modules_to_save: tuple[str, ...] = Field((), title="Modules trained in full")
-    """Modules that are copied and trained whole beside the adapters, such as embed_tokens and lm_head."""
+    rank: Annotated[int, Field(ge=1, le=65_536)] = Field(
+        16, title="LoRA rank", description="Inner width of each adapter."
+    )
+    targets: Literal["all-linear"] | tuple[str, ...] = Field(
+        "all-linear",
+        title="LoRA targets",
+        description=(
+            "Which linear modules get an adapter: all-linear (every one but the head), or module names such as q_proj."
+        ),
+    )
+    dropout: Annotated[float, Field(ge=0, lt=1)] = Field(
+        0.0,
+        title="LoRA dropout",
+        description="Dropout before each adapter. Above 0 every adapter keeps a dropped copy of its input.",
+    )
+    adapter_dtype: WeightsDtype = Field(
+        "fp32",
+        title="Adapter precision",
+        description="What the adapters are held in. PEFT makes them fp32 even on a 16-bit base.",
+    )
+    modules_to_save: tuple[str, ...] = Field(
+        (),
+        title="Modules trained in full",
+        description="Modules that are copied and trained whole beside the adapters, such as embed_tokens and lm_head.",
+    )
 
 
 class Quantization(BaseModel):
@@ -51,12 +66,21 @@ class Quantization(BaseModel):
 
     model_config = STRICT
 
-    format: Literal["nf4", "fp4", "int8", "gptq_int4", "mlx_int4"] = Field("nf4", title="Base format")
-    """How the frozen weights are stored."""
-    double_quant: bool = Field(True, title="Double quantisation")
-    """Quantise the block scales again: 0.516 instead of 0.5625 bytes a weight."""
-    fp32_unquantized: bool = Field(True, title="Upcast the rest to fp32")
-    """What is not quantised (embeddings, head, norms) is held in fp32, as prepare_model_for_kbit_training does."""
+    format: Literal["nf4", "fp4", "int8", "gptq_int4", "mlx_int4"] = Field(
+        "nf4", title="Base format", description="How the frozen weights are stored."
+    )
+    double_quant: bool = Field(
+        True,
+        title="Double quantisation",
+        description="Quantise the block scales again: 0.516 instead of 0.5625 bytes a weight.",
+    )
+    fp32_unquantized: bool = Field(
+        True,
+        title="Upcast the rest to fp32",
+        description=(
+            "What is not quantised (embeddings, head, norms) is held in fp32, as prepare_model_for_kbit_training does."
+        ),
+    )
 
 
 class Freeze(BaseModel):
@@ -64,12 +88,11 @@ class Freeze(BaseModel):
 
     model_config = STRICT
 
-    trainable_layers: Annotated[int, Field(ge=0, le=100_000)] = Field(4, title="Trainable layers")
-    """How many layers train, counted from the last."""
-    embeddings: bool = Field(False, title="Train embeddings")
-    """Whether the input embeddings train."""
-    head: bool = Field(True, title="Train head")
-    """Whether the output head (and the final norm) trains."""
+    trainable_layers: Annotated[int, Field(ge=0, le=100_000)] = Field(
+        4, title="Trainable layers", description="How many layers train, counted from the last."
+    )
+    embeddings: bool = Field(False, title="Train embeddings", description="Whether the input embeddings train.")
+    head: bool = Field(True, title="Train head", description="Whether the output head (and the final norm) trains.")
 
 
 class Training(BaseModel):
@@ -77,53 +100,96 @@ class Training(BaseModel):
 
     model_config = STRICT
 
-    method: Method = Field("full", title="Method")
-    """What is trained: everything, adapters (LoRA), adapters on a 4-bit base (QLoRA), the last layers, or nothing."""
-    trainable_fraction: Annotated[float, Field(gt=0, le=1)] | None = Field(None, title="Trainable fraction")
-    """For a size alone: adapters as a fraction of the parameters, 0.001 for 0.1%."""
-    lora: Lora = Field(default_factory=Lora, title="LoRA")
-    """The adapters of LoRA and QLoRA."""
-    quantization: Quantization = Field(default_factory=Quantization, title="Quantisation")
-    """The packed base of QLoRA."""
-    freeze: Freeze = Field(default_factory=Freeze, title="Freeze")
-    """What trains under method freeze."""
-    weights_dtype: WeightsDtype = Field("bf16", title="Weights")
-    """What the model is loaded in."""
-    autocast: Literal["none", "bf16", "fp16"] = Field("none", title="Autocast")
-    """Mixed precision by autocast: products run in 16 bit, weights stay as loaded."""
-    gradients_dtype: Literal["weights", "fp32", "bf16"] = Field("weights", title="Gradients")
-    """What gradients are held in; PyTorch's own are in the weights' dtype."""
-    master_weights: bool = Field(False, title="fp32 master weights")
-    """An fp32 copy beside 16-bit weights, as DeepSpeed and Megatron keep."""
-    optimizer: Optimizer = Field("adamw", title="Optimizer")
-    """Which optimizer updates the trainable parameters."""
-    optimizer_state_dtype: Literal["weights", "fp32", "bf16"] = Field("weights", title="Optimizer states")
-    """What the states are held in; PyTorch's AdamW keeps them in the weights' dtype."""
-    optimizer_impl: Literal["foreach", "fused", "for_loop"] = Field("foreach", title="Optimizer implementation")
-    """foreach (PyTorch's default) holds one more copy of the weights during the step; fused (the Trainer's) none."""
-    optimizer_in_backward: bool = Field(False, title="Optimizer in backward")
-    """Apply and free each gradient as it comes; rules out accumulation."""
+    method: Method = Field(
+        "full",
+        title="Method",
+        description=(
+            "What is trained: everything, adapters (LoRA), adapters on a 4-bit base (QLoRA), the "
+            "last layers, or nothing."
+        ),
+    )
+    trainable_fraction: Annotated[float, Field(gt=0, le=1)] | None = Field(
+        None,
+        title="Trainable fraction",
+        description="For a size alone: adapters as a fraction of the parameters, 0.001 for 0.1%.",
+    )
+    lora: Lora = Field(default_factory=Lora, title="LoRA", description="The adapters of LoRA and QLoRA.")
+    quantization: Quantization = Field(
+        default_factory=Quantization, title="Quantisation", description="The packed base of QLoRA."
+    )
+    freeze: Freeze = Field(default_factory=Freeze, title="Freeze", description="What trains under method freeze.")
+    weights_dtype: WeightsDtype = Field("bf16", title="Weights", description="What the model is loaded in.")
+    autocast: Literal["none", "bf16", "fp16"] = Field(
+        "none",
+        title="Autocast",
+        description="Mixed precision by autocast: products run in 16 bit, weights stay as loaded.",
+    )
+    gradients_dtype: Literal["weights", "fp32", "bf16"] = Field(
+        "weights", title="Gradients", description="What gradients are held in; PyTorch's own are in the weights' dtype."
+    )
+    master_weights: bool = Field(
+        False,
+        title="fp32 master weights",
+        description="An fp32 copy beside 16-bit weights, as DeepSpeed and Megatron keep.",
+    )
+    optimizer: Optimizer = Field(
+        "adamw", title="Optimizer", description="Which optimizer updates the trainable parameters."
+    )
+    optimizer_state_dtype: Literal["weights", "fp32", "bf16"] = Field(
+        "weights",
+        title="Optimizer states",
+        description="What the states are held in; PyTorch's AdamW keeps them in the weights' dtype.",
+    )
+    optimizer_impl: Literal["foreach", "fused", "for_loop"] = Field(
+        "foreach",
+        title="Optimizer implementation",
+        description=(
+            "foreach (PyTorch's default) holds one more copy of the weights during the step; fused "
+            "(the Trainer's) none."
+        ),
+    )
+    optimizer_in_backward: bool = Field(
+        False,
+        title="Optimizer in backward",
+        description="Apply and free each gradient as it comes; rules out accumulation.",
+    )
     micro_batch: Annotated[int, Field(ge=1, le=1_000_000)] = Field(
-        1, title="Micro-batch", json_schema_extra={"unit": "sequences"}
+        1,
+        title="Micro-batch",
+        json_schema_extra={"unit": "sequences"},
+        description="Sequences that one device takes through forward and backward at once.",
     )
-    """Sequences that one device takes through forward and backward at once."""
     sequence_length: Annotated[int, Field(ge=1, le=100_000_000)] = Field(
-        2048, title="Sequence length", json_schema_extra={"unit": "tokens"}
+        2048,
+        title="Sequence length",
+        json_schema_extra={"unit": "tokens"},
+        description="Tokens of one sequence, padding included.",
     )
-    """Tokens of one sequence, padding included."""
     gradient_accumulation: Annotated[int, Field(ge=1, le=1_000_000)] = Field(
-        1, title="Gradient accumulation", json_schema_extra={"unit": "micro-batches"}
+        1,
+        title="Gradient accumulation",
+        json_schema_extra={"unit": "micro-batches"},
+        description="Micro-batches whose gradients add up before one optimizer step.",
     )
-    """Micro-batches whose gradients add up before one optimizer step."""
-    checkpointing: Literal["none", "full", "selective", "offload"] = Field("none", title="Checkpointing")
-    """Recompute activations in backward instead of keeping them: about a third more compute for full."""
-    attention: Literal["eager", "sdpa", "flash"] = Field("sdpa", title="Attention")
-    """Which attention runs. Eager keeps scores that grow with the square of the sequence."""
-    loss: Literal["plain", "chunked", "fused"] = Field("plain", title="Loss")
-    """plain holds the logits whole; chunked and fused never do."""
-    kernels: Kernels = Field("transformers", title="Kernels")
-    """Whose modules run: they decide which tensors are kept."""
-    kernels_version: str | None = Field(None, title="Kernels version")
-    """The library's version; empty means the newest known."""
-    trainer: Literal["none", "accelerate"] = Field("none", title="Trainer")
-    """accelerate wraps forward in autocast and turns its outputs to fp32."""
+    checkpointing: Literal["none", "full", "selective", "offload"] = Field(
+        "none",
+        title="Checkpointing",
+        description="Recompute activations in backward instead of keeping them: about a third more compute for full.",
+    )
+    attention: Literal["eager", "sdpa", "flash"] = Field(
+        "sdpa",
+        title="Attention",
+        description="Which attention runs. Eager keeps scores that grow with the square of the sequence.",
+    )
+    loss: Literal["plain", "chunked", "fused"] = Field(
+        "plain", title="Loss", description="plain holds the logits whole; chunked and fused never do."
+    )
+    kernels: Kernels = Field(
+        "transformers", title="Kernels", description="Whose modules run: they decide which tensors are kept."
+    )
+    kernels_version: str | None = Field(
+        None, title="Kernels version", description="The library's version; empty means the newest known."
+    )
+    trainer: Literal["none", "accelerate"] = Field(
+        "none", title="Trainer", description="accelerate wraps forward in autocast and turns its outputs to fp32."
+    )
