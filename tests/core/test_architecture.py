@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from memplan.architecture import families
 from memplan.architecture.counts import active, components, total
 from memplan.architecture.from_config import architecture_of
 from memplan.catalog import CatalogModel, model, models
@@ -243,3 +246,15 @@ def test_an_unknown_mixture_of_experts_is_not_counted_as_a_dense_model(count_key
     each = attention + count * (3 * hidden * width + hidden) + 2 * hidden
     assert not found.known
     assert total(found) == layers * each + 2 * vocab * hidden + hidden
+
+
+def test_every_module_of_families_is_looked_through() -> None:
+    """A module that has compositions but is not listed would be silently without effect."""
+    folder = Path(families.__file__).parent
+    having = {path.stem for path in folder.glob("*.py") if "FAMILIES: dict" in path.read_text(encoding="utf-8")}
+    assert having - {"__init__"} == set(families.MODULES)
+
+
+def test_no_model_type_has_two_compositions() -> None:
+    names = [name for module in families.MODULES for name in import_module(f"{families.__name__}.{module}").FAMILIES]
+    assert len(names) == len(set(names))

@@ -9,8 +9,7 @@ from functools import lru_cache
 from typing import Any
 
 from memplan.architecture.config_reader import ConfigReader
-from memplan.architecture.families import FAMILIES
-from memplan.architecture.families.nearest import nearest
+from memplan.architecture.families import NEAREST, composition_of
 from memplan.architecture.parts import Architecture
 from memplan.architecture.towers import tower_of
 from memplan.errors import ConfigError
@@ -32,7 +31,8 @@ def architecture_of(config: Mapping[str, Any]) -> Architecture:
 @lru_cache(maxsize=512)
 def _cached(key: str) -> Architecture:
     reader = ConfigReader(json.loads(key))
-    compose = FAMILIES.get(reader.model_type, nearest)
+    compose = composition_of(reader.model_type) or composition_of(NEAREST)
+    assert compose is not None, "the nearest composition is always there"
     architecture = compose(reader)
     tower = tower_of(reader)
     return replace(architecture, idle=architecture.idle + tower) if tower else architecture

@@ -3,40 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 
 from memplan.architecture.config_reader import ConfigReader
-from memplan.architecture.families import (
-    encoders,
-    experts,
-    experts_relatives,
-    gemma,
-    gpt,
-    gpt_relatives,
-    hybrid,
-    latent,
-    layer_norm_decoders,
-    llama,
-    llama_relatives,
-    multimodal,
-    olmo,
-    state_space,
-)
 from memplan.architecture.parts import Architecture
 
-FAMILIES: dict[str, Callable[[ConfigReader], Architecture]] = {
-    **llama.FAMILIES,
-    **llama_relatives.FAMILIES,
-    **gemma.FAMILIES,
-    **olmo.FAMILIES,
-    **layer_norm_decoders.FAMILIES,
-    **gpt.FAMILIES,
-    **gpt_relatives.FAMILIES,
-    **experts.FAMILIES,
-    **experts_relatives.FAMILIES,
-    **latent.FAMILIES,
-    **hybrid.FAMILIES,
-    **multimodal.FAMILIES,
-    **encoders.FAMILIES,
-    **state_space.FAMILIES,
-}
-"""Model types with a composition of their own."""
+Composition = Callable[[ConfigReader], Architecture]
+
+MODULES = (
+    "llama",
+    "gemma",
+    "experts",
+    "gpt",
+    "olmo",
+    "llama_relatives",
+    "layer_norm_decoders",
+    "gpt_relatives",
+    "experts_relatives",
+    "latent",
+    "hybrid",
+    "multimodal",
+    "encoders",
+    "state_space",
+    "nearest",
+)
+"""Modules of this package that have a `FAMILIES`, the most used first: a start loads no more than it asks for."""
+
+
+NEAREST = "*"
+"""Stands for every model type that has no composition of its own."""
+
+
+def composition_of(model_type: str) -> Composition | None:
+    """The composition of a model type; None when it has none of its own."""
+    for name in MODULES:
+        families: dict[str, Composition] = import_module(f"{__name__}.{name}").FAMILIES
+        if model_type in families:
+            return families[model_type]
+    return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from memplan.architecture.composing import llama_like, read_attention
@@ -17,7 +18,7 @@ WIDTHS = ("moe_intermediate_size", "expert_intermediate_size", "ffn_hidden_size"
 SHARED = ("n_shared_experts", "num_shared_experts")
 
 
-def nearest(reader: ConfigReader) -> Architecture:
+def _nearest(reader: ConfigReader) -> Architecture:
     """Read a config as its keys suggest; the architecture says that it is not known.
 
     Raises:
@@ -46,3 +47,7 @@ def nearest(reader: ConfigReader) -> Architecture:
 def _first(reader: ConfigReader, keys: tuple[str, ...]) -> str | None:
     """The first of the keys that the config has a value for; 0 is none."""
     return next((key for key in keys if reader.config.get(key)), None)
+
+
+FAMILIES: dict[str, Callable[[ConfigReader], Architecture]] = {"*": _nearest}
+"""For every model type that has no composition of its own."""
