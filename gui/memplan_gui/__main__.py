@@ -43,8 +43,6 @@ def options(arguments: Sequence[str]) -> argparse.Namespace | None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Open the window and wait until it is closed; return the exit status."""
-    # Looking through everything that is installed for pydantic plug-ins takes 20 ms of a start; memplan uses none.
-    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     words = sys.argv[1:] if arguments is None else list(arguments)
     given = options(words)
     has_display = os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
