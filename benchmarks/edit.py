@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 from rich.table import Table
 
 from benchmarks.timing import EXAMPLE, WARM_UPS, Timing, table
+from memplan_gui.application import settle_memory
 from memplan_gui.document import PlanDocument
 from memplan_gui.settings import Settings
 from memplan_gui.theme import Theme
@@ -74,6 +75,7 @@ def open_window(settings: Path) -> Window:
     window.answers.finish()
     window.load_chart()
     settle()
+    settle_memory()  # as the application does when it has started
     return window
 
 
