@@ -28,12 +28,23 @@ if TYPE_CHECKING:  # The same names for type checkers and editors; a test holds 
     from memplan.errors import PlanError as PlanError
     from memplan.errors import UnknownEntryError as UnknownEntryError
     from memplan.estimate import estimate as estimate
+    from memplan.evidence import EvidenceFigure as EvidenceFigure
+    from memplan.evidence import EvidenceGroup as EvidenceGroup
+    from memplan.evidence import EvidenceRow as EvidenceRow
+    from memplan.evidence import MeasuredEvidence as MeasuredEvidence
+    from memplan.evidence import MonitorBand as MonitorBand
+    from memplan.evidence import VerdictCount as VerdictCount
+    from memplan.evidence import evidence_groups as evidence_groups
+    from memplan.evidence import evidence_rows as evidence_rows
+    from memplan.evidence import measured_evidence as measured_evidence
     from memplan.levers import LEVERS as LEVERS
     from memplan.levers import Lever as Lever
     from memplan.levers import LeverOffer as LeverOffer
     from memplan.levers import lever_offers as lever_offers
     from memplan.model_file import parse_config as parse_config
     from memplan.model_file import read_config as read_config
+    from memplan.nearest_evidence import evidence_differences as evidence_differences
+    from memplan.nearest_evidence import nearest_evidence as nearest_evidence
     from memplan.plan.edit import facts_at as facts_at
     from memplan.plan.edit import field_at as field_at
     from memplan.plan.edit import replaced as replaced
@@ -100,6 +111,11 @@ _NAMES: dict[str, str] = {
     "disk": "read_file write_file",
     "errors": "ConfigError MemplanError PlanError UnknownEntryError",
     "estimate": "estimate",
+    "evidence": (
+        "EvidenceFigure EvidenceGroup EvidenceRow MeasuredEvidence MonitorBand VerdictCount evidence_groups "
+        "evidence_rows measured_evidence"
+    ),
+    "nearest_evidence": "evidence_differences nearest_evidence",
     "plan_estimates": "estimate_plan",
     "levers": "LEVERS Lever LeverOffer lever_offers",
     "model_file": "parse_config read_config",

@@ -159,6 +159,27 @@ def report(plan: str, output: str | None, unit: str) -> int:
     return FITS
 
 
+@memplan_command.command()
+@click.argument("plan", metavar="[PLAN]", required=False)
+@json_option
+def evidence(plan: str | None, as_json: bool) -> int:
+    """Show what estimates were held against, and how far off they are.
+
+    With a PLAN, the cases nearest to each of its scenarios.
+    """
+    from memplan.cli.evidence_text import evidence_json, nearest_json, print_evidence, print_nearest
+    from memplan.cli.source import read_source
+
+    if plan is None:
+        click.echo(evidence_json()) if as_json else print_evidence()
+        return FITS
+    source = read_source(plan)
+    if source.note:
+        click.echo(source.note, err=True)
+    click.echo(nearest_json(source.plan)) if as_json else print_nearest(source.plan)
+    return FITS
+
+
 @memplan_command.group()
 def catalog() -> None:
     """List the models and devices that memplan knows."""

@@ -1,0 +1,129 @@
+"""What estimates were held against, for a terminal and as JSON: tables, or the cases nearest to a plan's scenarios."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, get_args
+
+from memplan.evidence import (
+    EvidenceGroup,
+    EvidenceGrouping,
+    EvidenceKind,
+    EvidenceRow,
+    evidence_groups,
+    evidence_rows,
+    measured_evidence,
+)
+from memplan.nearest_evidence import evidence_differences, nearest_evidence
+from memplan.plan.scenario import Plan, Scenario
+from memplan.units import format_bytes
+from memplan.version import __version__
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+KINDS: dict[EvidenceKind, str] = {
+    "traced": "Traces of the framework's own code",
+    "measured": "Runs on real devices, of which every important setting is known",
+}
+SHOWN: dict[EvidenceGrouping, str] = {"set_up": "Set-up", "family": "Family", "source": "Source"}
+NEAREST: dict[EvidenceKind, int] = {"traced": 4, "measured": 3}
+"""How many cases of each kind are shown for a scenario."""
+
+_PEAK = "peak"
+
+
+def print_evidence() -> None:
+    """Print errors by set-up and by family, of traces and of runs, and how often bands and verdicts are right."""
+    from memplan.cli.terminal import console
+
+    out = console()
+    for kind, title in KINDS.items():
+        rows = evidence_rows(kind)
+        out.print(f"{title}: {sum(row.exact for row in rows)}. Errors at the peak, in percent: median, worst.")
+        for by, heading in SHOWN.items():
+            out.print(_group_table(heading, evidence_groups(rows, by)))
+            out.print()
+    measured = measured_evidence()
+    shown, inside = sum(band.runs for band in measured.bands), sum(band.inside for band in measured.bands)
+    verdicts = measured.verdicts
+    out.print(f"The monitor's figure stands inside its band in {inside} of {shown} runs.")
+    out.print(f"Verdicts: {verdicts.right} right, {verdicts.tight} tight, {len(verdicts.wrong)} wrong.")
+    out.print("Every case, and why some are off: resources/help/evidence.md, or --json.")
+
+
+def print_nearest(plan: Plan) -> None:
+    """Print the cases nearest to each scenario, and in what they differ from it."""
+    from memplan.cli.terminal import console
+
+    out = console()
+    for position, scenario in enumerate(plan.scenarios):
+        if position:
+            out.print()
+        out.print(scenario.name, style="bold")
+        for kind, title in KINDS.items():
+            out.print(f"{title.partition(',')[0]}, nearest first:")
+            out.print(_row_table(nearest_evidence(scenario, NEAREST[kind], kind), scenario))
+
+
+def evidence_json() -> str:
+    """Write every group, case, band and verdict."""
+    content: dict[str, Any] = {"memplan": __version__}
+    for kind in KINDS:
+        rows = evidence_rows(kind)
+        groups = {by: [asdict(group) for group in evidence_groups(rows, by)] for by in get_args(EvidenceGrouping)}
+        content[kind] = {"groups": groups, "cases": [asdict(row) for row in rows]}
+    measured = measured_evidence()
+    content["monitor_bands"] = [asdict(band) for band in measured.bands]
+    content["verdicts"] = asdict(measured.verdicts)
+    return json.dumps(content, indent=2, ensure_ascii=False)
+
+
+def nearest_json(plan: Plan) -> str:
+    """Write the cases nearest to each scenario."""
+    scenarios = [
+        {
+            "name": scenario.name,
+            "nearest": [
+                {**asdict(row), "differs_in": evidence_differences(row, scenario)}
+                for kind in KINDS
+                for row in nearest_evidence(scenario, NEAREST[kind], kind)
+            ],
+        }
+        for scenario in plan.scenarios
+    ]
+    return json.dumps({"memplan": __version__, "scenarios": scenarios}, indent=2, ensure_ascii=False)
+
+
+def _group_table(title: str, groups: Iterable[EvidenceGroup]) -> Table:
+    table = _table(title, "Cases", "Median", "Worst", "Worst case")
+    for group in groups:
+        figure = group.figures[_PEAK]
+        table.add_row(group.name, str(group.cases), _percent(figure.median), _percent(figure.worst), group.worst_case)
+    return table
+
+
+def _row_table(rows: Iterable[EvidenceRow], scenario: Scenario) -> Table:
+    table = _table("Case", "Known", "Off by", "Differs in")
+    for row in rows:
+        differences = ", ".join(evidence_differences(row, scenario)) or "nothing that counts"
+        words = f"{differences}. {row.reason}" if row.reason else differences
+        table.add_row(row.id, format_bytes(row.truth_bytes), f"{row.error:+.2%}", words)
+    return table
+
+
+def _percent(error: float) -> str:
+    return f"{error * 100:.2f}"
+
+
+def _table(*titles: str) -> Table:
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="dim")
+    for title in titles:
+        is_number = title in ("Cases", "Median", "Worst", "Known", "Off by")
+        table.add_column(title, justify="right" if is_number else "left", overflow="fold", no_wrap=is_number)
+    return table

@@ -1,0 +1,120 @@
+"""Which cases are nearest to a scenario: the same family, method and set-up first, then the size."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from heapq import nsmallest
+from math import log2
+
+from memplan.chosen_model import chosen_model
+from memplan.evidence import EvidenceKind, EvidenceRow, evidence_rows
+from memplan.memory.stack import stack_of
+from memplan.plan.scenario import Scenario
+from memplan.units import format_count
+
+_COSTS: Mapping[str, float] = {
+    "method": 4.0,
+    "checkpointing": 3.0,
+    "sharding": 3.0,
+    "kernels": 3.0,
+    "autocast": 2.0,
+    "attention": 2.0,
+    "loss": 2.0,
+    "optimizer": 1.0,
+    "implementation": 1.0,
+    "accumulation": 0.5,
+    "weights": 1.0,
+    "library": 1.0,
+}
+"""How far apart two cases are that differ in this: about how much it changes which tensors there are."""
+_FAMILY_COST = 4.0
+_SIZE_COST, _MOST_SIZE_COST = 0.3, 2.0
+"""For each doubling of the parameters, and at most."""
+_TOKENS_COST, _MOST_TOKENS_COST = 0.1, 1.0
+_ALIKE = frozenset({"sdpa", "flash"})
+"""Attention that keeps the same tensors under either name."""
+
+_TITLES = {"kernels": "kernels of", "weights": "weights in", "library": "transformers"}
+_SAME_SIZE = 1.05
+"""Counts of parameters that are within this ratio are said to be the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """What of a scenario decides which cases are near."""
+
+    family: str
+    parameters: int
+    tokens: int
+    facets: Mapping[str, str]
+
+
+def place_of(scenario: Scenario) -> Place:
+    """Where a scenario stands among the cases.
+
+    Raises:
+        ConfigError: the model's configuration does not describe a model.
+        UnknownEntryError: the catalog has no such model.
+    """
+    training, hardware = scenario.training, scenario.hardware
+    chosen = chosen_model(scenario.model)
+    return Place(
+        family=chosen.architecture.model_type,
+        parameters=chosen.parameters,
+        tokens=training.micro_batch * training.sequence_length,
+        facets={
+            "method": training.method,
+            "checkpointing": training.checkpointing,
+            "autocast": training.autocast,
+            "attention": training.attention,
+            "sharding": hardware.sharding.strategy if hardware.devices > 1 else "none",
+            "optimizer": training.optimizer,
+            "implementation": training.optimizer_impl,
+            "accumulation": "yes" if training.gradient_accumulation > 1 else "none",
+            "kernels": training.kernels,
+            "loss": training.loss,
+            "weights": training.weights_dtype,
+            "library": str(stack_of(training).version[0]),
+        },
+    )
+
+
+def nearest_evidence(scenario: Scenario, count: int = 5, kind: EvidenceKind | None = None) -> tuple[EvidenceRow, ...]:
+    """The cases nearest to a scenario, nearest first; of one kind or of both. Cases that rest on a guess are left out.
+
+    Raises:
+        ConfigError: the model's configuration does not describe a model.
+        UnknownEntryError: the catalog has no such model.
+    """
+    place = place_of(scenario)
+    known = (row for row in evidence_rows(kind) if row.exact)
+    return tuple(nsmallest(count, known, key=lambda row: (_distance(row, place), row.id)))
+
+
+def evidence_differences(row: EvidenceRow, scenario: Scenario) -> tuple[str, ...]:
+    """In what a case differs from a scenario, in the case's words: ("family qwen2", "no autocast", "8,192 tokens")."""
+    place = place_of(scenario)
+    words = [f"family {row.family}"] if row.family != place.family else []
+    for name, value in row.facets.items():
+        if not _alike(value, place.facets[name]):
+            title = _TITLES.get(name, name)
+            words.append(f"no {title}" if value == "none" else title if value == "yes" else f"{title} {value}")
+    if max(row.parameters, place.parameters) > _SAME_SIZE * min(row.parameters, place.parameters):
+        words.append(f"{format_count(row.parameters)} parameters")
+    if row.tokens != place.tokens:
+        words.append(f"{row.tokens:,} tokens")
+    return tuple(words)
+
+
+def _alike(one: str, other: str) -> bool:
+    return one == other or {one, other} == _ALIKE
+
+
+def _distance(row: EvidenceRow, place: Place) -> float:
+    apart = 0.0 if row.family == place.family else _FAMILY_COST
+    for name, cost in _COSTS.items():
+        if not _alike(row.facets[name], place.facets[name]):
+            apart += cost
+    apart += min(_MOST_SIZE_COST, _SIZE_COST * abs(log2(max(1, row.parameters) / max(1, place.parameters))))
+    return apart + min(_MOST_TOKENS_COST, _TOKENS_COST * abs(log2(row.tokens / place.tokens)))

@@ -1,0 +1,1 @@
+"""What the Makefile and the tests run: set-up, the example, the evidence page."""
