@@ -78,8 +78,8 @@ def advice(scenario: Scenario, setup: Setup, architecture: Architecture, device:
     if training.optimizer_in_backward and training.gradient_accumulation > 1:
         words = "Gradients that are applied as they come can not be accumulated."
         yield Advice("training.gradient_accumulation", words)
-    if architecture.positions is not None and training.sequence_length > architecture.positions.rows:
-        words = f"The model has {architecture.positions.rows} learned positions; longer sequences fail."
+    if architecture.positions is not None and training.sequence_length > architecture.positions.usable_rows:
+        words = f"The model has {architecture.positions.usable_rows} learned positions; longer sequences fail."
         yield Advice("training.sequence_length", words)
     if training.attention != "eager" and any(layer.attention.softcap for layer in architecture.kinds):
         yield Advice("training.attention", "This model caps its scores, which only eager attention does: eager runs.")

@@ -283,6 +283,13 @@ class Table:
     name: str
     rows: int
     width: int
+    unused_rows: int = 0
+    """Rows that nothing looks up: OPT's positions begin at the third."""
+
+    @property
+    def usable_rows(self) -> int:
+        """How many different things it can look up."""
+        return self.rows - self.unused_rows
 
     def weights(self) -> Iterator[Weight]:
         """The table."""

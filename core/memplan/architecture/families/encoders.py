@@ -12,6 +12,8 @@ from memplan.architecture.config_reader import ConfigReader
 from memplan.architecture.parts import Architecture, Attention, Layer, Linear, Mlp, Norm, Rotary, Table, Weight
 
 _NEAREST = "a decoder of this shape that predicts each next token"
+_UNUSED_POSITIONS = {"roberta": 2, "xlm-roberta": 2}
+"""Positions begin behind the padding token's row (transformers, RobertaEmbeddings)."""
 
 
 def _norm(name: str, size: int, *, bias: bool = True) -> Norm:
@@ -64,7 +66,12 @@ def _masked_lm(
         hidden_size=hidden,
         vocab_size=vocab,
         tokens=Table("word_embeddings", vocab, hidden),
-        positions=Table("position_embeddings", reader.size("max_position_embeddings", default=512), hidden),
+        positions=Table(
+            "position_embeddings",
+            reader.size("max_position_embeddings", default=512),
+            hidden,
+            unused_rows=_UNUSED_POSITIONS.get(reader.model_type, 0),
+        ),
         embedding_norm=_norm("LayerNorm", hidden),
         embedding_dropout=dropout,
         layers=layers,

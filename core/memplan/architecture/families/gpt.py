@@ -102,11 +102,16 @@ def _gpt_neox(reader: ConfigReader) -> Architecture:
     )
 
 
+_OPT_OFFSET = 2
+"""Positions begin at the table's third row (transformers, OPTLearnedPositionalEmbedding)."""
+
+
 def _opt(reader: ConfigReader) -> Architecture:
     hidden, heads, vocab = reader.size("hidden_size"), reader.size("num_attention_heads"), reader.size("vocab_size")
     width, bias = reader.size("ffn_dim"), reader.flag("enable_bias", True)
     narrow, before = reader.size("word_embed_proj_dim", default=hidden), reader.flag("do_layer_norm_before", True)
     affine = reader.flag("layer_norm_elementwise_affine", True)
+    positions = reader.size("max_position_embeddings", default=2048)
     layer = Layer(
         attention=Attention(
             name="self_attn",
@@ -137,7 +142,7 @@ def _opt(reader: ConfigReader) -> Architecture:
         hidden_size=hidden,
         vocab_size=vocab,
         tokens=Table("embed_tokens", vocab, narrow),
-        positions=Table("embed_positions", reader.size("max_position_embeddings", default=2048) + 2, hidden),
+        positions=Table("embed_positions", positions + _OPT_OFFSET, hidden, unused_rows=_OPT_OFFSET),
         position_ids_per_row=True,
         layers=((layer, reader.size("num_hidden_layers")),),
         final_norm=Norm("final_layer_norm", "layer", hidden, bias=True, affine=affine) if has_final_norm else None,
