@@ -37,6 +37,25 @@ if TYPE_CHECKING:  # The same names for type checkers and editors; a test holds 
     from memplan.evidence import evidence_groups as evidence_groups
     from memplan.evidence import evidence_rows as evidence_rows
     from memplan.evidence import measured_evidence as measured_evidence
+    from memplan.fit import SHARDING_STRATEGIES as SHARDING_STRATEGIES
+    from memplan.fit import DeviceFit as DeviceFit
+    from memplan.fit import DeviceLimits as DeviceLimits
+    from memplan.fit import DevicesForStates as DevicesForStates
+    from memplan.fit import Fewest as Fewest
+    from memplan.fit import FewestDevices as FewestDevices
+    from memplan.fit import Limit as Limit
+    from memplan.fit import device_fits as device_fits
+    from memplan.fit import devices_for_states as devices_for_states
+    from memplan.fit import fewest_devices as fewest_devices
+    from memplan.fit import fewest_of_each as fewest_of_each
+    from memplan.fit import fewest_words as fewest_words
+    from memplan.fit import largest_micro_batch as largest_micro_batch
+    from memplan.fit import limit_words as limit_words
+    from memplan.fit import limits_of_each as limits_of_each
+    from memplan.fit import longest_sequence as longest_sequence
+    from memplan.fit import nearest_fits as nearest_fits
+    from memplan.fit import ranked_by_class as ranked_by_class
+    from memplan.fit import ranked_fits as ranked_fits
     from memplan.levers import LEVERS as LEVERS
     from memplan.levers import Lever as Lever
     from memplan.levers import LeverOffer as LeverOffer
@@ -116,6 +135,11 @@ _NAMES: dict[str, str] = {
         "evidence_rows measured_evidence"
     ),
     "nearest_evidence": "evidence_differences nearest_evidence",
+    "fit": (
+        "SHARDING_STRATEGIES DeviceFit DeviceLimits DevicesForStates Fewest FewestDevices Limit device_fits "
+        "devices_for_states fewest_devices fewest_of_each fewest_words largest_micro_batch limit_words limits_of_each "
+        "longest_sequence nearest_fits ranked_by_class ranked_fits"
+    ),
     "plan_estimates": "estimate_plan",
     "levers": "LEVERS Lever LeverOffer lever_offers",
     "model_file": "parse_config read_config",

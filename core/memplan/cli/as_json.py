@@ -8,6 +8,8 @@ from dataclasses import asdict
 from typing import Any
 
 from memplan.catalog import CatalogModel, Device
+from memplan.cli.fitting import DeviceAnswer, FitAnswer
+from memplan.fit import Limit
 from memplan.levers import LeverOffer
 from memplan.plan.scenario import Scenario
 from memplan.result import Estimate
@@ -26,6 +28,11 @@ def levers_json(scenarios: Sequence[Scenario], offers: Sequence[Sequence[LeverOf
         for scenario, its_offers in zip(scenarios, offers, strict=True)
     ]
     return _document({"memplan": __version__, "scenarios": answers})
+
+
+def fits_json(answers: Iterable[FitAnswer]) -> str:
+    """Write what fits as `memplan fit --json` prints it."""
+    return _document({"memplan": __version__, "scenarios": [_fit_answer(answer) for answer in answers]})
 
 
 def models_json(models: Iterable[CatalogModel]) -> str:
@@ -67,6 +74,39 @@ def _estimate(estimate: Estimate) -> dict[str, Any]:
         "basis": estimate.basis,
         "warnings": [asdict(advice) for advice in estimate.warnings],
     }
+
+
+def _fit_answer(answer: FitAnswer) -> dict[str, Any]:
+    return {
+        "name": answer.scenario.name,
+        "device": {"id": answer.estimate.device_id, "devices": answer.scenario.hardware.devices},
+        "verdict": answer.estimate.verdict,
+        "need": asdict(answer.estimate.need),
+        "headroom_bytes": answer.estimate.headroom_bytes,
+        "devices": [_device_answer(one) for one in answer.devices],
+    }
+
+
+def _device_answer(one: DeviceAnswer) -> dict[str, Any]:
+    fit, device, fewest = one.fit, one.fit.device, one.fewest
+    return {
+        "id": device.id,
+        "name": device.name,
+        "vendor": device.vendor,
+        "class": device.device_class,
+        "verdict": fit.verdict,
+        "need": asdict(fit.need),
+        "usable_bytes": fit.usable_bytes,
+        "headroom_bytes": fit.headroom_bytes,
+        "fewest": [{**asdict(found), "nodes": found.nodes} for found in fewest.by_strategy],
+        "for_states_alone": asdict(one.states),
+        "largest_micro_batch": _limit(one.limits.micro_batch),
+        "longest_sequence": _limit(one.limits.sequence),
+    }
+
+
+def _limit(limit: Limit) -> dict[str, Any]:
+    return {**asdict(limit), "bound": limit.bound}
 
 
 def _offer(offer: LeverOffer, scenario: Scenario) -> dict[str, Any]:

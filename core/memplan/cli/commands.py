@@ -108,6 +108,41 @@ def estimate(plan: str, as_json: bool, unit: str) -> int:
 
 @memplan_command.command()
 @plan_argument
+@click.option("--device", "named", metavar="ID", multiple=True, help="Only this device; may be given several times.")
+@click.option("--all", "every", is_flag=True, help="Every device, not just the nearest of each class.")
+@json_option
+@unit_option
+def fit(plan: str, named: tuple[str, ...], every: bool, as_json: bool, unit: str) -> int:
+    """Say which devices hold each scenario, how many, and how far it can go.
+
+    How many: the fewest that hold it under each sharding strategy, also in whole nodes. How far: the largest
+    micro-batch and the longest sequence. Ends with 0 when every scenario fits its own device (or is tight), 3 when one
+    does not, 2 on bad input. JSON has every device, listed or not.
+    """
+    from memplan.catalog import device
+    from memplan.cli.fitting import fit_answers
+    from memplan.cli.source import read_source
+
+    source = read_source(plan)
+    answers = fit_answers(source.plan, [device(name) for name in named], every=every or as_json)
+    if source.note:
+        click.echo(source.note, err=True)
+    if as_json:
+        from memplan.cli.as_json import fits_json
+
+        click.echo(fits_json(answers))
+    else:
+        from memplan.cli.fit_text import print_fit
+
+        for position, answer in enumerate(answers):
+            if position:
+                click.echo()
+            print_fit(answer, _unit(unit))
+    return DOES_NOT_FIT if any(answer.estimate.verdict == "does_not_fit" for answer in answers) else FITS
+
+
+@memplan_command.command()
+@plan_argument
 @json_option
 @unit_option
 def levers(plan: str, as_json: bool, unit: str) -> int:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
-_COLOURS: dict[Verdict, str] = {"fits": "green", "tight": "yellow", "does_not_fit": "red"}
+COLOURS: dict[Verdict, str] = {"fits": "green", "tight": "yellow", "does_not_fit": "red"}
 
 
 def print_estimate(scenario: Scenario, estimate: Estimate, unit: Unit) -> None:
@@ -26,18 +26,18 @@ def print_estimate(scenario: Scenario, estimate: Estimate, unit: Unit) -> None:
     from memplan.cli.terminal import console
 
     out = console()
-    out.print(_heading(scenario.name))
-    out.print(_verdict(estimate, unit))
+    out.print(heading(scenario.name))
+    out.print(verdict_line(estimate, unit))
     out.print()
     for label, words in [*set_up_lines(scenario, estimate), ("Basis", basis_sentence(estimate))]:
-        out.print(_labelled(label, words))
+        out.print(labelled(label, words))
     out.print()
     out.print(_instants(estimate, unit))
     out.print(f"* the peak; {process_sentence(estimate, unit)}")
     if estimate.warnings:
         out.print()
         for advice in estimate.warnings:
-            out.print(_labelled(advice.path, advice.message, colour="yellow"))
+            out.print(labelled(advice.path, advice.message, colour="yellow"))
 
 
 def print_offers(scenario: Scenario, estimate: Estimate, offers: Sequence[LeverOffer], unit: Unit) -> None:
@@ -45,8 +45,8 @@ def print_offers(scenario: Scenario, estimate: Estimate, offers: Sequence[LeverO
     from memplan.cli.terminal import console
 
     out = console()
-    out.print(_heading(scenario.name))
-    out.print(_verdict(estimate, unit))
+    out.print(heading(scenario.name))
+    out.print(verdict_line(estimate, unit))
     table = _table("Lever", "Now", f"Saves, {UNIT_NAMES[unit]}", "")
     for offer in offers:
         if offer.state == "not_applicable":
@@ -78,19 +78,21 @@ def print_devices(devices: Iterable[Device], unit: Unit) -> None:
     console().print(table)
 
 
-def _heading(name: str) -> Text:
+def heading(name: str) -> Text:
+    """What a part of the output is about."""
     from rich.text import Text
 
     return Text(name, style="bold")
 
 
-def _verdict(estimate: Estimate, unit: Unit) -> Text:
+def verdict_line(estimate: Estimate, unit: Unit) -> Text:
+    """The verdict's sentence in its colour."""
     from rich.text import Text
 
-    return Text(verdict_sentence(estimate, unit), style=_COLOURS[estimate.verdict])
+    return Text(verdict_sentence(estimate, unit), style=COLOURS[estimate.verdict])
 
 
-def _labelled(label: str, words: str, colour: str = "dim") -> Table:
+def labelled(label: str, words: str, colour: str = "dim") -> Table:
     """A label and text that stays to the right of it when it wraps."""
     from rich.table import Table
 

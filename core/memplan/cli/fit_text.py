@@ -1,0 +1,91 @@
+"""What `memplan fit` prints: a table of devices by class, then all that is known of the device in question."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from memplan.cli.fitting import DeviceAnswer, FitAnswer
+from memplan.cli.text import COLOURS, heading, labelled, verdict_line
+from memplan.fit import fewest_words, limit_words
+from memplan.sentences import VERDICT_TITLES
+from memplan.units import UNIT_NAMES, Unit, format_bytes, to_unit
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+
+def print_fit(answer: FitAnswer, unit: Unit) -> None:
+    """Print a scenario's verdict, the devices, and how many and how far."""
+    from memplan.cli.terminal import console
+
+    out, hardware = console(), answer.scenario.hardware
+    out.print(heading(answer.scenario.name))
+    out.print(verdict_line(answer.estimate, unit))
+    out.print()
+    if hardware.devices > 1:
+        out.print(f"Each of {hardware.devices:,} devices, {hardware.sharding.strategy}:")
+    out.print(_devices(answer, unit))
+    for line in _notes(answer):
+        out.print(line, style="dim")
+    for one in answer.detailed:
+        out.print()
+        out.print(heading(one.fit.device.name))
+        for label, words in _details(one, unit):
+            out.print(labelled(f"{label:<12}", words))
+
+
+def _devices(answer: FitAnswer, unit: Unit) -> Table:
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="dim", padding=(0, 1, 0, 0))
+    table.add_column(UNIT_NAMES[unit], overflow="fold")
+    table.add_column("Verdict", no_wrap=True)
+    for title in ("Usable", "Free", "Batch", "Tokens"):
+        table.add_column(title, justify="right")
+    table.add_column("Fewest")
+    own = answer.estimate.device_id
+    for device_class, group in groupby(answer.devices, key=lambda one: one.fit.device.device_class):
+        table.add_row(Text(device_class, style="dim"))
+        for one in group:
+            fit = one.fit
+            table.add_row(
+                f" {fit.device.id}{' *' if fit.device.id == own else ''}",
+                Text(VERDICT_TITLES[fit.verdict], style=COLOURS[fit.verdict]),
+                f"{to_unit(fit.usable_bytes, unit):.1f}",
+                f"{to_unit(fit.headroom_bytes, unit):.1f}".replace("-", "−"),
+                f"{one.limits.micro_batch.fits:,}",
+                f"{one.limits.sequence.fits:,}",
+                _fewest(one),
+            )
+    return table
+
+
+def _fewest(one: DeviceAnswer) -> str:
+    best = one.fewest.best
+    if best is None or best.devices is None:
+        return "-"
+    return "1" if best.devices == 1 else f"{best.devices:,} {best.strategy}"
+
+
+def _notes(answer: FitAnswer) -> list[str]:
+    own = answer.estimate.device_id
+    notes = ["* the scenario's own device"] if any(one.fit.device.id == own for one in answer.devices) else []
+    notes.append("Batch, Tokens: the largest micro-batch and the longest sequence that fit.")
+    if answer.is_short:
+        notes.append("The smallest that hold it and the nearest misses; --all lists every device.")
+    return notes
+
+
+def _details(one: DeviceAnswer, unit: Unit) -> list[tuple[str, str]]:
+    lines = [("Micro-batch", limit_words(one.limits.micro_batch)), ("Sequence", limit_words(one.limits.sequence))]
+    for words, alike in groupby(one.fewest.by_strategy, key=lambda found: fewest_words(found, unit)):
+        strategies = ", ".join(found.strategy for found in alike)
+        lines.append(("Fewest", words if words == "1" else f"{strategies}: {words}"))
+    states = one.states
+    alone = f"{format_bytes(states.states_bytes, unit)}: {states.devices:,} × {states.capacity_bytes // 10**9} GB"
+    if states.devices > 1 and states.in_whole_nodes != states.devices:
+        alone += f", {states.in_whole_nodes:,} in whole nodes"
+    return [*lines, ("States alone", f"{alone}, if nothing else took memory")]

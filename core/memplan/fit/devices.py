@@ -1,0 +1,100 @@
+"""One set-up against every device: the step is walked once, what a device adds and gives is compared for each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from memplan.allocation import allocation
+from memplan.catalog import Device
+from memplan.catalog import devices as every_device
+from memplan.memory.process import need_of, overheads, usable_bytes, verdict_of
+from memplan.plan.hardware import Hardware
+from memplan.plan.scenario import Scenario
+from memplan.result import Need, Verdict
+
+_CLASSES = ("datacentre", "workstation", "consumer", "unified")
+_ORDER: dict[Verdict, int] = {"fits": 0, "tight": 1, "does_not_fit": 2}
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceFit:
+    """A set-up on one device: the same verdict, need and headroom as its estimate has there."""
+
+    device: Device
+    verdict: Verdict
+    need: Need
+    usable_bytes: int
+
+    @property
+    def need_bytes(self) -> int:
+        """The middle of the need's band."""
+        return (self.need.low + self.need.high) // 2
+
+    @property
+    def headroom_bytes(self) -> int:
+        """Usable less need; negative by how much it does not fit."""
+        return self.usable_bytes - self.need_bytes
+
+
+def device_fits(scenario: Scenario, devices: Iterable[Device] | None = None) -> tuple[DeviceFit, ...]:
+    """Say for each device whether the scenario fits there, everything else as it is set.
+
+    Args:
+        scenario: the set-up; how many devices it has and what others use of each count for every device alike.
+        devices: which; all of the catalog without.
+
+    Raises:
+        MemplanError: the scenario's model cannot be estimated.
+    """
+    allocated = allocation(scenario).peak_bytes
+    chosen = every_device() if devices is None else devices
+    return tuple(fit_on(device, allocated, scenario.hardware) for device in chosen)
+
+
+def fit_on(device: Device, allocated_bytes: int, hardware: Hardware) -> DeviceFit:
+    """Compare what tensors and buckets take with one device."""
+    over = overheads(device, hardware)
+    need, usable = need_of(allocated_bytes + over.workspace, over), usable_bytes(device, hardware)
+    return DeviceFit(device, verdict_of(need, usable), need, usable)
+
+
+def ranked_fits(fits: Iterable[DeviceFit]) -> tuple[DeviceFit, ...]:
+    """What fits first, then what is tight, smallest device first; then what does not, nearest miss first."""
+
+    def rank(fit: DeviceFit) -> tuple[int, int]:
+        missed = fit.verdict == "does_not_fit"
+        return _ORDER[fit.verdict], -fit.headroom_bytes if missed else fit.usable_bytes
+
+    return tuple(sorted(fits, key=rank))
+
+
+def ranked_by_class(fits: Iterable[DeviceFit]) -> tuple[DeviceFit, ...]:
+    """The same order inside each class; data-centre devices first."""
+    return tuple(sorted(ranked_fits(fits), key=lambda fit: _CLASSES.index(fit.device.device_class)))
+
+
+def nearest_fits(fits: Iterable[DeviceFit], keep: str, *, fitting: int = 4, missing: int = 2) -> tuple[DeviceFit, ...]:
+    """Of each class, the smallest devices that hold it and the nearest misses, in that order.
+
+    A device stands for all of its vendor and class that give as much memory.
+
+    Args:
+        fits: every device.
+        keep: the id of a device that is listed whatever its rank.
+        fitting: how many of a class that fit or are tight.
+        missing: how many of a class that do not fit.
+    """
+    ranked = sorted(ranked_fits(fits), key=lambda fit: fit.device.id != keep)
+    listed: list[DeviceFit] = []
+    for device_class in _CLASSES:
+        alike: dict[tuple[str, int], DeviceFit] = {}
+        for fit in ranked:
+            if fit.device.device_class == device_class:
+                alike.setdefault((fit.device.vendor, fit.usable_bytes), fit)
+        its = ranked_fits(alike.values())
+        held = [fit for fit in its if fit.verdict != "does_not_fit"][:fitting]
+        missed = [fit for fit in its if fit.verdict == "does_not_fit"][:missing]
+        kept = [fit for fit in its if fit.device.id == keep and fit not in (*held, *missed)]
+        listed += ranked_fits((*held, *missed, *kept))
+    return tuple(listed)

@@ -1,0 +1,132 @@
+"""The fewest devices of a kind that hold a run, strategy by strategy, also in whole nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from math import lcm
+
+from memplan.allocation import allocation
+from memplan.catalog import Device
+from memplan.catalog import devices as every_device
+from memplan.fit.devices import DeviceFit, fit_on
+from memplan.fit.search import smallest_that
+from memplan.plan.hardware import Hardware, Strategy
+from memplan.plan.scenario import Scenario
+from memplan.result import Need
+
+SHARDING_STRATEGIES: tuple[Strategy, ...] = ("ddp", "zero1", "zero2", "zero3", "fsdp2")
+"""What is looked at unless somebody names others. On one device none of them divides anything."""
+MOST_DEVICES = 4096
+_MORE_NODES = 8
+
+_Allocated = Callable[[Strategy, int], int]
+
+
+@dataclass(frozen=True, slots=True)
+class Fewest:
+    """The fewest devices under one strategy."""
+
+    strategy: Strategy
+    devices: int | None
+    """None: not one of the counts up to `most_devices` holds it."""
+    need: Need | None
+    """Of each of these devices."""
+    in_whole_nodes: int | None
+    """The fewest whole nodes' worth of devices from there on, where all of them take part; None where none holds it."""
+    devices_per_node: int
+    most_devices: int
+    """The largest count that was looked at."""
+    over_bytes: int
+    """By how much the best count misses, where none holds it: the need's high end less usable. 0 otherwise."""
+
+    @property
+    def nodes(self) -> int | None:
+        """How many nodes `in_whole_nodes` are."""
+        return None if self.in_whole_nodes is None else -(-self.in_whole_nodes // self.devices_per_node)
+
+
+@dataclass(frozen=True, slots=True)
+class FewestDevices:
+    """The fewest devices of one kind under each strategy."""
+
+    device: Device
+    by_strategy: tuple[Fewest, ...]
+
+    @property
+    def best(self) -> Fewest | None:
+        """The strategy that needs the fewest devices, the simplest of them; None where none holds it."""
+        found = [(one.devices, place) for place, one in enumerate(self.by_strategy) if one.devices is not None]
+        return self.by_strategy[min(found)[1]] if found else None
+
+
+def fewest_devices(
+    scenario: Scenario, device: Device, strategies: Sequence[Strategy] = SHARDING_STRATEGIES
+) -> FewestDevices:
+    """Find the fewest devices of a kind that hold the run: the need's high end within what each can give.
+
+    The micro-batch is that of one device, so more devices make a larger batch. Counts are multiples of the scenario's
+    tensor-, pipeline- and context-parallel sizes.
+
+    Args:
+        scenario: the set-up; its own device, count and strategy are left aside.
+        device: which kind.
+        strategies: which ways to divide the states.
+
+    Raises:
+        MemplanError: the scenario's model cannot be estimated.
+    """
+    return fewest_of_each(scenario, (device,), strategies)[0]
+
+
+def fewest_of_each(
+    scenario: Scenario, devices: Iterable[Device] | None = None, strategies: Sequence[Strategy] = SHARDING_STRATEGIES
+) -> tuple[FewestDevices, ...]:
+    """The same for many kinds of device, which share their walks; all of the catalog without `devices`."""
+
+    @cache
+    def allocated(strategy: Strategy, count: int) -> int:
+        hardware = _on(scenario.hardware, strategy, count)
+        return allocation(scenario.model_copy(update={"hardware": hardware})).peak_bytes
+
+    return tuple(
+        FewestDevices(device, tuple(_fewest(scenario.hardware, device, one, allocated) for one in strategies))
+        for device in (every_device() if devices is None else devices)
+    )
+
+
+def devices_per_node_of(device: Device, hardware: Hardware) -> int:
+    """What the plan says of its own device, and what is usual of another."""
+    named = {device.id, device.name, *device.aliases}
+    own = hardware.device.casefold() in {name.casefold() for name in named}
+    return hardware.devices_per_node if own else device.devices_per_node
+
+
+def _fewest(hardware: Hardware, device: Device, strategy: Strategy, allocated: _Allocated) -> Fewest:
+    together = hardware.tensor_parallel * hardware.pipeline_parallel * hardware.context_parallel
+    # PyTorch has no communication between Apple's GPUs (Hugging Face Accelerate, documentation of mps).
+    alone = device.vendor == "Apple"
+    most = 1 if alone else max(1, MOST_DEVICES // together)
+    per_node = 1 if alone else devices_per_node_of(device, hardware)
+    seen: dict[int, DeviceFit] = {}
+
+    def fit(count: int) -> DeviceFit:
+        if count not in seen:
+            seen[count] = fit_on(device, allocated(strategy, count), _on(hardware, strategy, count))
+        return seen[count]
+
+    found = smallest_that(lambda groups: fit(groups * together).verdict == "fits", most)
+    if found is None:
+        over = min(one.need.high - one.usable_bytes for one in seen.values())
+        return Fewest(strategy, None, None, None, per_node, most * together, over)
+    devices = found * together
+    whole = lcm(per_node, together)
+    rounded = range(-(-devices // whole) * whole, most * together + 1, whole)[:_MORE_NODES]
+    in_whole_nodes = next((count for count in rounded if fit(count).verdict == "fits"), None)
+    return Fewest(strategy, devices, fit(devices).need, in_whole_nodes, per_node, most * together, 0)
+
+
+def _on(hardware: Hardware, strategy: Strategy, count: int) -> Hardware:
+    sharding = hardware.sharding.model_copy(update={"strategy": strategy})
+    return hardware.model_copy(update={"devices": count, "sharding": sharding})

@@ -1,0 +1,129 @@
+"""The largest micro-batch and the longest sequence that fit, everything else as it is set."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cache
+from typing import Literal, get_args
+
+from memplan.allocation import allocation
+from memplan.catalog import Device
+from memplan.catalog import device as device_of
+from memplan.catalog import devices as every_device
+from memplan.chosen_model import chosen_model
+from memplan.fit.devices import DeviceFit, fit_on
+from memplan.fit.search import largest_within
+from memplan.plan.field_facts import facts
+from memplan.plan.scenario import Scenario
+from memplan.plan.training import Training
+
+Measure = Literal["micro_batch", "sequence_length"]
+Bound = Literal["memory", "positions", "range"]
+Unit = Literal["sequences", "tokens"]
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """How far one number of a set-up can go on a device."""
+
+    unit: Unit
+    fits: int
+    """The largest whose need's high end is within what the device gives; 0 where not even 1 fits."""
+    tight: int
+    """The largest that does not surely fail: its need's low end is within what the device gives."""
+    rounded: int
+    """A round number at or below `fits`: of tokens a multiple of 128, of 64 below 1,024; of sequences `fits` itself."""
+    at_most: int
+    """Where the search ends whatever the memory."""
+    ends_with: Bound
+    """Why it ends there: the model has no more learned positions, or a plan can hold no larger number."""
+
+    @property
+    def bound(self) -> Bound:
+        """What keeps it from being larger."""
+        return self.ends_with if self.fits == self.at_most else "memory"
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceLimits:
+    """Both limits on one device."""
+
+    device: Device
+    micro_batch: Limit
+    sequence: Limit
+
+
+def largest_micro_batch(scenario: Scenario) -> Limit:
+    """Find the largest micro-batch that fits the scenario's device; one more does not.
+
+    Raises:
+        MemplanError: the scenario cannot be estimated.
+    """
+    return _limit(scenario, device_of(scenario.hardware.device), "micro_batch", _walks(scenario, "micro_batch"))
+
+
+def longest_sequence(scenario: Scenario) -> Limit:
+    """Find the longest sequence, in whole tokens, that fits the scenario's device; one token more does not.
+
+    Raises:
+        MemplanError: the scenario cannot be estimated.
+    """
+    return _limit(scenario, device_of(scenario.hardware.device), "sequence_length", _walks(scenario, "sequence_length"))
+
+
+def limits_of_each(scenario: Scenario, devices: Iterable[Device] | None = None) -> tuple[DeviceLimits, ...]:
+    """Both limits on many devices, which share their walks; on all of the catalog without `devices`."""
+    batches, sequences = (_walks(scenario, measure) for measure in get_args(Measure))
+    return tuple(
+        DeviceLimits(
+            device,
+            micro_batch=_limit(scenario, device, "micro_batch", batches),
+            sequence=_limit(scenario, device, "sequence_length", sequences),
+        )
+        for device in (every_device() if devices is None else devices)
+    )
+
+
+def _walks(scenario: Scenario, measure: Measure) -> Callable[[int], int]:
+    """What tensors take as one number changes; each walk is made once."""
+
+    @cache
+    def allocated(number: int) -> int:
+        training = scenario.training.model_copy(update={measure: number})
+        return allocation(scenario.model_copy(update={"training": training})).peak_bytes
+
+    return allocated
+
+
+def _limit(scenario: Scenario, device: Device, measure: Measure, allocated: Callable[[int], int]) -> Limit:
+    def fit(number: int) -> DeviceFit:
+        return fit_on(device, allocated(number), scenario.hardware)
+
+    at_most, ends_with = _end(scenario, measure)
+    start, usable = getattr(scenario.training, measure), fit(1).usable_bytes
+    fits = largest_within(lambda number: fit(number).need.high, usable, at_most, start)
+    tight = largest_within(lambda number: fit(number).need.low, usable, at_most, max(1, fits))
+    tokens = measure == "sequence_length"
+    return Limit(
+        unit="tokens" if tokens else "sequences",
+        fits=fits,
+        tight=tight,
+        rounded=_round_tokens(fits) if tokens else fits,
+        at_most=at_most,
+        ends_with=ends_with,
+    )
+
+
+def _end(scenario: Scenario, measure: Measure) -> tuple[int, Bound]:
+    maximum = facts(Training, measure).maximum
+    assert isinstance(maximum, int), "both fields say their range"
+    positions = chosen_model(scenario.model).architecture.positions
+    if measure == "sequence_length" and positions is not None:
+        return min(maximum, positions.usable_rows), "positions"
+    return maximum, "range"
+
+
+def _round_tokens(tokens: int) -> int:
+    step = 128 if tokens >= 1024 else 64 if tokens >= 64 else 1
+    return tokens // step * step
