@@ -58,10 +58,10 @@ def exact_states(
 ) -> States:
     """States tensor by tensor; with shards, of the device that holds the largest part of each."""
     tensors = held_tensors(architecture, setup)
-    if shards > 1:
-        tensors = tuple(sharded_tensor(tensor, shards) for tensor in tensors)
     if training.method == "freeze":
         tensors = tuple(_thawed(architecture, setup, training, frozen_layers))
+    if shards > 1:
+        tensors = tuple(sharded_tensor(tensor, shards) for tensor in tensors)
     double_quant = training.quantization.double_quant
     rule = RULES[training.optimizer]
     trains = [tensor for tensor in tensors if tensor.trains]
