@@ -41,6 +41,12 @@ class Allocation:
         """What tensors and buckets take at the peak; a device's workspace comes on top."""
         return self.timeline.bytes.peak + self.bucket_bytes
 
+    @property
+    def fullest_bytes(self) -> int:
+        """What the terms of the fullest instant come to, as charts and tables list them, with the buckets."""
+        line, buckets = self.timeline, self.bucket_bytes
+        return max(one.total_bytes + (buckets if one.step else 0) for one in (*line.first, *line.later))
+
     def traced_bytes(self) -> TraceBytes:
         """Walk again, as a trace sees it: on a CPU, with the newest library."""
         setup = replace(self.setup, stack=TRACED)

@@ -96,6 +96,7 @@ def _device_answer(one: DeviceAnswer) -> dict[str, Any]:
         "class": device.device_class,
         "verdict": fit.verdict,
         "need": asdict(fit.need),
+        "need_bytes": fit.need_bytes,
         "usable_bytes": fit.usable_bytes,
         "headroom_bytes": fit.headroom_bytes,
         "fewest": [{**asdict(found), "nodes": found.nodes} for found in fewest.by_strategy],

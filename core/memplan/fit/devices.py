@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from memplan.allocation import allocation
 from memplan.catalog import Device
 from memplan.catalog import devices as every_device
-from memplan.memory.process import need_of, overheads, usable_bytes, verdict_of
+from memplan.memory.process import need_of, overheads, slack, usable_bytes, verdict_of
 from memplan.plan.hardware import Hardware
 from memplan.plan.scenario import Scenario
 from memplan.result import Need, Verdict
@@ -24,12 +24,9 @@ class DeviceFit:
     device: Device
     verdict: Verdict
     need: Need
+    need_bytes: int
+    """The one figure inside that band: the peak of the whole process."""
     usable_bytes: int
-
-    @property
-    def need_bytes(self) -> int:
-        """The middle of the need's band."""
-        return (self.need.low + self.need.high) // 2
 
     @property
     def headroom_bytes(self) -> int:
@@ -47,16 +44,22 @@ def device_fits(scenario: Scenario, devices: Iterable[Device] | None = None) -> 
     Raises:
         MemplanError: the scenario's model cannot be estimated.
     """
-    allocated = allocation(scenario).peak_bytes
-    chosen = every_device() if devices is None else devices
-    return tuple(fit_on(device, allocated, scenario.hardware) for device in chosen)
+    held, hardware = allocation(scenario), scenario.hardware
+    allocated, fullest = held.peak_bytes, held.fullest_bytes
+    fullest += slack(fullest)
+    found = []
+    for device in every_device() if devices is None else devices:
+        need, usable = need_on(device, allocated, hardware), usable_bytes(device, hardware)
+        over = overheads(device, hardware)
+        need_bytes = fullest + over.workspace + over.context
+        found.append(DeviceFit(device, verdict_of(need, usable), need, need_bytes, usable))
+    return tuple(found)
 
 
-def fit_on(device: Device, allocated_bytes: int, hardware: Hardware) -> DeviceFit:
-    """Compare what tensors and buckets take with one device."""
+def need_on(device: Device, allocated_bytes: int, hardware: Hardware) -> Need:
+    """What a run cannot do without on a device, from what its tensors and buckets take."""
     over = overheads(device, hardware)
-    need, usable = need_of(allocated_bytes + over.workspace, over), usable_bytes(device, hardware)
-    return DeviceFit(device, verdict_of(need, usable), need, usable)
+    return need_of(allocated_bytes + over.workspace, over)
 
 
 def ranked_fits(fits: Iterable[DeviceFit]) -> tuple[DeviceFit, ...]:

@@ -10,8 +10,9 @@ from math import lcm
 from memplan.allocation import allocation
 from memplan.catalog import Device
 from memplan.catalog import devices as every_device
-from memplan.fit.devices import DeviceFit, fit_on
+from memplan.fit.devices import need_on
 from memplan.fit.search import smallest_that
+from memplan.memory.process import usable_bytes
 from memplan.plan.hardware import Hardware, Strategy
 from memplan.plan.scenario import Scenario
 from memplan.result import Need
@@ -109,22 +110,23 @@ def _fewest(hardware: Hardware, device: Device, strategy: Strategy, allocated: _
     alone = device.vendor == "Apple"
     most = 1 if alone else max(1, MOST_DEVICES // together)
     per_node = 1 if alone else devices_per_node_of(device, hardware)
-    seen: dict[int, DeviceFit] = {}
+    usable = usable_bytes(device, hardware)
+    needs: dict[int, Need] = {}
 
-    def fit(count: int) -> DeviceFit:
-        if count not in seen:
-            seen[count] = fit_on(device, allocated(strategy, count), _on(hardware, strategy, count))
-        return seen[count]
+    def need(count: int) -> Need:
+        if count not in needs:
+            needs[count] = need_on(device, allocated(strategy, count), _on(hardware, strategy, count))
+        return needs[count]
 
-    found = smallest_that(lambda groups: fit(groups * together).verdict == "fits", most)
+    found = smallest_that(lambda groups: need(groups * together).high <= usable, most)
     if found is None:
-        over = min(one.need.high - one.usable_bytes for one in seen.values())
+        over = min(one.high for one in needs.values()) - usable
         return Fewest(strategy, None, None, None, per_node, most * together, over)
     devices = found * together
     whole = lcm(per_node, together)
     rounded = range(-(-devices // whole) * whole, most * together + 1, whole)[:_MORE_NODES]
-    in_whole_nodes = next((count for count in rounded if fit(count).verdict == "fits"), None)
-    return Fewest(strategy, devices, fit(devices).need, in_whole_nodes, per_node, most * together, 0)
+    in_whole_nodes = next((count for count in rounded if need(count).high <= usable), None)
+    return Fewest(strategy, devices, need(devices), in_whole_nodes, per_node, most * together, 0)
 
 
 def _on(hardware: Hardware, strategy: Strategy, count: int) -> Hardware:

@@ -12,11 +12,13 @@ from memplan.catalog import Device
 from memplan.catalog import device as device_of
 from memplan.catalog import devices as every_device
 from memplan.chosen_model import chosen_model
-from memplan.fit.devices import DeviceFit, fit_on
+from memplan.fit.devices import need_on
 from memplan.fit.search import largest_within
+from memplan.memory.process import usable_bytes
 from memplan.plan.field_facts import facts
 from memplan.plan.scenario import Scenario
 from memplan.plan.training import Training
+from memplan.result import Need
 
 Measure = Literal["micro_batch", "sequence_length"]
 Bound = Literal["memory", "positions", "range"]
@@ -97,13 +99,13 @@ def _walks(scenario: Scenario, measure: Measure) -> Callable[[int], int]:
 
 
 def _limit(scenario: Scenario, device: Device, measure: Measure, allocated: Callable[[int], int]) -> Limit:
-    def fit(number: int) -> DeviceFit:
-        return fit_on(device, allocated(number), scenario.hardware)
+    def need(number: int) -> Need:
+        return need_on(device, allocated(number), scenario.hardware)
 
     at_most, ends_with = _end(scenario, measure)
-    start, usable = getattr(scenario.training, measure), fit(1).usable_bytes
-    fits = largest_within(lambda number: fit(number).need.high, usable, at_most, start)
-    tight = largest_within(lambda number: fit(number).need.low, usable, at_most, max(1, fits))
+    start, usable = getattr(scenario.training, measure), usable_bytes(device, scenario.hardware)
+    fits = largest_within(lambda number: need(number).high, usable, at_most, start)
+    tight = largest_within(lambda number: need(number).low, usable, at_most, max(1, fits))
     tokens = measure == "sequence_length"
     return Limit(
         unit="tokens" if tokens else "sequences",
