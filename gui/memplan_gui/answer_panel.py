@@ -39,6 +39,7 @@ class AnswerPanel(QWidget):
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self._answer = Answer(None)
         self._offers: tuple[LeverOffer, ...] = ()
+        self._offers_problem = ""
         self._unit: Unit = "gib"
         self._spot: Spot | None = None
         self.tabs = tabs
@@ -50,7 +51,7 @@ class AnswerPanel(QWidget):
         self.verdict = VerdictBar(theme)
         self.chart = ChartPanel(theme)
         self.levers = LeverStrip(theme)
-        self._levers_title = label("", "section")
+        self._levers_title = label("", "section", wraps=True)
         self.details = Details(theme)
         self.splitter = self._arrange()
         self.chart.pinned.connect(self.explain)
@@ -105,15 +106,17 @@ class AnswerPanel(QWidget):
             self.verdict.show_verdict(view)
         else:
             self.verdict.show_problem(answer.problem)
+            self.show_offers(())  # the cards of what stood here before are no answer
         self.chart.show_answer(answer, self._unit)
         self._show_details()
 
-    def show_offers(self, offers: tuple[LeverOffer, ...]) -> None:
-        """Show what each lever would do."""
-        self._offers = offers
+    def show_offers(self, offers: tuple[LeverOffer, ...], problem: str = "") -> None:
+        """Show what each lever would do, or why that is not known."""
+        self._offers, self._offers_problem = offers, problem
         estimate = self._answer.estimate
         shown(self._levers_title, estimate is not None)
-        self._levers_title.setText(f"Levers: what each changes of the need now, in {UNIT_NAMES[self._unit]}")
+        title = f"Levers: what each changes of the need now, in {UNIT_NAMES[self._unit]}"
+        self._levers_title.setText(f"Levers: {problem}" if problem else title)
         self.levers.show_cards(lever_cards(offers, estimate.verdict, self._unit) if estimate else ())
 
     def set_unit(self, unit: Unit) -> None:
@@ -121,7 +124,7 @@ class AnswerPanel(QWidget):
         self._unit = unit
         self.unit_switch.set_value(unit)
         self.show_answer(self._answer)
-        self.show_offers(self._offers)
+        self.show_offers(self._offers, self._offers_problem)
 
     def explain(self, spot: Spot | None) -> None:
         """Show how a segment comes about."""
@@ -135,10 +138,6 @@ class AnswerPanel(QWidget):
         if spot is not None:
             self.details.setCurrentWidget(self.details.explanation)
         self.spot_changed.emit(spot)
-
-    def offer(self, lever: str) -> LeverOffer | None:
-        """The offer of a lever."""
-        return next((offer for offer in self._offers if offer.lever.id == lever), None)
 
     def _show_details(self) -> None:
         chart = self.chart.chart

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+import traceback
+
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from memplan import Estimate, LeverOffer, MemplanError, Scenario, Unit, UnknownEntryError, estimate, lever_offers
@@ -28,6 +31,8 @@ class Answers(QObject):
         self._unit: Unit = "gib"
         self._offered_for: tuple[Scenario, Unit] | None = None
         self.offers: tuple[LeverOffer, ...] = ()
+        self.offers_problem = ""
+        """Why there are no offers although there is an estimate; empty where nothing went wrong."""
         self._later = QTimer(self)
         self._later.setSingleShot(True)
         self._later.setInterval(0)
@@ -44,6 +49,12 @@ class Answers(QObject):
         """The answer to a scenario, if it has been made."""
         scenario = self._document.plan.scenarios[position]
         return next((answer for known, answer in self._known if known is scenario), None)
+
+    def offer(self, lever: str) -> LeverOffer | None:
+        """The offer of a lever, made for the scenario that is looked at as it is now."""
+        if self._offered_for is None or self._offered_for[0] is not self._document.scenario:
+            self.finish()  # the cards still show what was offered for another one: that must not be taken
+        return next((offer for offer in self.offers if offer.lever.id == lever), None)
 
     def set_unit(self, unit: Unit) -> None:
         """Write the sentences of the offers in another unit."""
@@ -73,7 +84,7 @@ class Answers(QObject):
     def _answer_rest(self) -> None:
         scenario, now = self._document.scenario, self.answer().estimate
         if self._offered_for is None or self._offered_for[0] is not scenario or self._offered_for[1] != self._unit:
-            self.offers = offers_for(scenario, now, self._unit)
+            self.offers, self.offers_problem = offers_for(scenario, now, self._unit)
             self._offered_for = (scenario, self._unit)
         self.offered.emit(self.offers)
         for other in self._document.plan.scenarios[:MOST_TABS_ESTIMATED]:
@@ -87,6 +98,8 @@ def make_answer(scenario: Scenario) -> Answer:
         return Answer(estimate(scenario))
     except MemplanError as problem:
         return Answer(None, problem_words(problem))
+    except Exception as mistake:
+        return Answer(None, mistake_words(mistake))
 
 
 def problem_words(problem: MemplanError) -> str:
@@ -96,11 +109,23 @@ def problem_words(problem: MemplanError) -> str:
     return f"{message[:1].upper()}{message[1:]} {remedy}".strip()
 
 
-def offers_for(scenario: Scenario, now: Estimate | None, unit: Unit) -> tuple[LeverOffer, ...]:
-    """What each lever would do; nothing where the scenario itself has no estimate."""
+def mistake_words(mistake: Exception) -> str:
+    """What an error that nobody expected is called in the window; its trace goes to standard error."""
+    if sys.stderr is not None:
+        traceback.print_exception(mistake, file=sys.stderr)
+    found = " ".join(f"{type(mistake).__name__}: {mistake}".split())[:200].rstrip(": ")
+    return f"memplan made a mistake with this scenario and shows nothing rather than a wrong figure ({found}). " + (
+        "Undo the last change, or save the plan and report it."
+    )
+
+
+def offers_for(scenario: Scenario, now: Estimate | None, unit: Unit) -> tuple[tuple[LeverOffer, ...], str]:
+    """What each lever would do, nothing where the scenario itself has no estimate; and why not, where that failed."""
     if now is None:
-        return ()
+        return (), ""
     try:
-        return lever_offers(scenario, now, unit)
-    except MemplanError:
-        return ()
+        return lever_offers(scenario, now, unit), ""
+    except MemplanError as problem:
+        return (), problem_words(problem)
+    except Exception as mistake:
+        return (), mistake_words(mistake)

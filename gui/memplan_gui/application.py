@@ -174,7 +174,7 @@ def _hook_for(window: Window, *, alone: bool) -> ExceptionHook:
             lambda: show_problem(
                 window,
                 "memplan made a mistake",
-                "Your plan is as it was. Save it, and report what the details say.",
+                "Save your plan under another name before going on, and report what the details say.",
                 details,
             ),
         )

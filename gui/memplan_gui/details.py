@@ -95,6 +95,9 @@ class ExplanationView(QWidget):
         self.ledger.setVisible(found is not None and bool(found.tensors))
         self._nothing.setVisible(found is None)
         if found is None or chart is None:
+            self.tensors.show((), "gib")  # what is hidden must not come back with another term's tensors
+            for part in (self._title, self._figure, self._formula, self._source):
+                part.clear()
             return
         self._swatch.setPixmap(swatch(found.term, self._theme.colour("text")))
         self._title.setText(found.title)

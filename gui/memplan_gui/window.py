@@ -14,12 +14,14 @@ from memplan_gui.settings import Settings
 from memplan_gui.theme import THEME_CHOICES, Theme
 
 if TYPE_CHECKING:
+    from memplan import LeverOffer
     from memplan_gui.actions import Menus
     from memplan_gui.answer_panel import AnswerPanel
     from memplan_gui.answers import Answers
     from memplan_gui.document import PlanDocument
     from memplan_gui.file_commands import FileCommands
     from memplan_gui.plan_panel import PlanPanel
+    from memplan_gui.presenters.answer import Answer
 
 DEFAULT_SIZE = QSize(1360, 900)
 PANEL_WIDTH = 368
@@ -106,7 +108,7 @@ class Window(QMainWindow):
 
     def toggle_lever(self, lever: str) -> None:
         """Flip a lever, as one undoable step."""
-        offer = self.answer_panel.offer(lever)
+        offer = self.answers.offer(lever)
         if offer is not None and offer.scenario is not None:
             self.document.end_gesture()
             text = f"{offer.lever.title} {'off' if offer.state == 'on' else 'on'}"
@@ -137,9 +139,8 @@ class Window(QMainWindow):
 
     def _wire(self) -> None:
         panel, answers, document = self.answer_panel, self.answers, self.document
-        answers.answered.connect(panel.show_answer)
-        answers.answered.connect(lambda answer: self.plan_panel.show_answer(answer.estimate))
-        answers.offered.connect(panel.show_offers)
+        answers.answered.connect(self._show_answer)
+        answers.offered.connect(self._show_offers)
         panel.levers.toggled.connect(self.toggle_lever)
         panel.unit_switch.chosen.connect(self.set_unit)
         panel.export_button.clicked.connect(self._export_chart)
@@ -201,6 +202,27 @@ class Window(QMainWindow):
             "what_first": self.say_what_first,
             "about": lambda: dialogs.show_about(self, self._theme),
         }
+
+    def _show_answer(self, answer: Answer) -> None:
+        """Show an answer everywhere; one that cannot be shown is a mistake, told in the verdict's place."""
+        try:
+            self.answer_panel.show_answer(answer)
+            self.plan_panel.show_answer(answer.estimate)
+        except Exception as mistake:
+            from memplan_gui.answers import mistake_words
+            from memplan_gui.presenters.answer import Answer
+
+            self.answer_panel.show_answer(Answer(None, mistake_words(mistake)))
+            self.plan_panel.show_answer(None)
+
+    def _show_offers(self, offers: tuple[LeverOffer, ...]) -> None:
+        try:
+            self.answer_panel.show_offers(offers, self.answers.offers_problem)
+        except Exception as mistake:
+            from memplan_gui.answers import mistake_words
+
+            self.answer_panel.show_offers((), mistake_words(mistake))
+        self._name_levers()
 
     def _picture_words(self) -> tuple[str, str]:
         scenario = self.document.scenario.name

@@ -145,6 +145,20 @@ def test_a_lever_toggles_on_and_off_and_undoes(window: Window, qtbot: QtBot) -> 
     assert button.isChecked()
 
 
+def test_levers_have_shortcuts_before_the_menu_was_opened(window: Window, qtbot: QtBot) -> None:
+    actions = window.menus.submenus["levers"].actions()
+    button = window.answer_panel.levers.buttons[0]
+    assert button.card is not None
+    assert actions[0].text() == button.card.title
+    assert [action.isEnabled() for action in actions[:8]] == [
+        button.card is not None and button.card.applies for button in window.answer_panel.levers.buttons
+    ]
+    window.activateWindow()
+    qtbot.keyClick(window, Qt.Key.Key_1, Qt.KeyboardModifier.ControlModifier)
+    window.answers.finish()
+    assert button.isChecked()
+
+
 def test_a_lever_that_does_not_apply_changes_nothing(window: Window) -> None:
     before = window.document.plan
     inapplicable = [button for button in window.answer_panel.levers.buttons if button.card and not button.card.applies]
