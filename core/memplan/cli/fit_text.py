@@ -6,7 +6,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from memplan.cli.fitting import DeviceAnswer, FitAnswer
-from memplan.cli.text import COLOURS, heading, labelled, verdict_line
+from memplan.cli.text import COLOURS, heading, verdict_line
 from memplan.fit import fewest_words, limit_words
 from memplan.sentences import VERDICT_TITLES
 from memplan.units import UNIT_NAMES, Unit, format_bytes, to_unit
@@ -31,8 +31,7 @@ def print_fit(answer: FitAnswer, unit: Unit) -> None:
     for one in answer.detailed:
         out.print()
         out.print(heading(one.fit.device.name))
-        for label, words in _details(one, unit):
-            out.print(labelled(f"{label:<12}", words))
+        out.print(_details(one, unit))
 
 
 def _devices(answer: FitAnswer, unit: Unit) -> Table:
@@ -79,7 +78,18 @@ def _notes(answer: FitAnswer) -> list[str]:
     return notes
 
 
-def _details(one: DeviceAnswer, unit: Unit) -> list[tuple[str, str]]:
+def _details(one: DeviceAnswer, unit: Unit) -> Table:
+    from rich.table import Table
+
+    table = Table.grid(padding=(0, 2, 0, 0))
+    table.add_column(style="dim", no_wrap=True)
+    table.add_column(overflow="fold")
+    for label, words in _detail_lines(one, unit):
+        table.add_row(label, words)
+    return table
+
+
+def _detail_lines(one: DeviceAnswer, unit: Unit) -> list[tuple[str, str]]:
     lines = [("Micro-batch", limit_words(one.limits.micro_batch)), ("Sequence", limit_words(one.limits.sequence))]
     for words, alike in groupby(one.fewest.by_strategy, key=lambda found: fewest_words(found, unit)):
         strategies = ", ".join(found.strategy for found in alike)
