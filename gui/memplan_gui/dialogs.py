@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Literal
 
@@ -18,6 +19,7 @@ CONFIG_FILTER = "Model configurations (*.json);;All files (*)"
 PICTURE_FILTER = "PNG picture (*.png);;SVG picture (*.svg);;PDF (*.pdf)"
 
 Wish = Literal["save", "discard", "cancel"]
+OtherVersionWish = Literal["overwrite", "save_as", "cancel"]
 
 
 def ask_about_changes(parent: QWidget, name: str) -> Wish:
@@ -48,14 +50,56 @@ def ask_open(parent: QWidget, title: str, filters: str, folder: str) -> Path | N
 
 
 def ask_save(parent: QWidget, title: str, filters: str, suggested: str) -> Path | None:
-    """Ask for a file to write; a name without an ending gets that of the chosen kind."""
-    name, chosen = QFileDialog.getSaveFileName(parent, title, suggested, filters)
-    if not name:
-        return None
-    path = Path(name)
-    if not path.suffix:
-        path = path.with_name(path.name + chosen[chosen.index("*") + 1 : chosen.index(")")].split(" ")[0])
-    return path
+    """Ask for a file to write; a name without one of the endings on offer gets that of the chosen kind.
+
+    The file dialog asks about a file of the name that was typed. Where that is not the file that will be written, the
+    same is asked here.
+    """
+    while True:
+        name, chosen = QFileDialog.getSaveFileName(parent, title, suggested, filters)
+        if not name:
+            return None
+        path = with_ending(Path(name), filters, chosen)
+        if path == Path(name) or not path.exists() or ask_replace(parent, path):
+            return path
+        suggested = str(path)
+
+
+def with_ending(path: Path, filters: str, chosen: str) -> Path:
+    """The path with the chosen filter's ending, unless it has one of those on offer: `plan.v2` has none of them."""
+    endings = [f".{ending}" for ending in re.findall(r"\*\.(\w+)", filters)]
+    if path.suffix.lower() in endings:
+        return path
+    found = re.search(r"\*(\.\w+)", chosen)
+    return path.with_name(path.name.rstrip(".") + (found[1] if found else endings[0]))
+
+
+def ask_replace(parent: QWidget, path: Path) -> bool:
+    """Ask whether a file may be written over."""
+    box = QMessageBox(parent)
+    box.setText(f"Replace “{path.name}”?")
+    box.setInformativeText(f"A file of that name is in {path.parent} already. What it holds is lost.")
+    replace = box.addButton("Replace", QMessageBox.ButtonRole.DestructiveRole)
+    cancel = box.addButton("Another name…", QMessageBox.ButtonRole.RejectRole)
+    box.setDefaultButton(cancel)
+    box.setEscapeButton(cancel)
+    box.exec()
+    return box.clickedButton() is replace
+
+
+def ask_about_other_version(parent: QWidget, path: Path) -> OtherVersionWish:
+    """Ask what becomes of a file that somebody else wrote since it was read."""
+    box = QMessageBox(parent)
+    box.setText(f"“{path.name}” was changed by another window or program since it was read here.")
+    box.setInformativeText("Overwriting it loses those changes.")
+    overwrite = box.addButton("Overwrite", QMessageBox.ButtonRole.DestructiveRole)
+    save_as = box.addButton("Save as…", QMessageBox.ButtonRole.AcceptRole)
+    cancel = box.addButton("Cancel", QMessageBox.ButtonRole.RejectRole)
+    box.setDefaultButton(save_as)
+    box.setEscapeButton(cancel)
+    box.exec()
+    clicked = box.clickedButton()
+    return "overwrite" if clicked is overwrite else "save_as" if clicked is save_as else "cancel"
 
 
 def show_problem(parent: QWidget | None, title: str, text: str, details: str = "") -> None:

@@ -11,6 +11,7 @@ from PySide6.QtGui import QUndoStack
 
 from memplan import MemplanError, ModelChoice, Plan, Scenario, facts_at, read_config, replaced, save_plan
 from memplan_gui.edit_command import EditCommand, PlanState, changed_paths
+from memplan_gui.file_stamp import stamp_of
 
 NEW_PLAN_MODEL = "meta-llama/Llama-3.1-8B"
 PAUSE_MS = 1500
@@ -48,6 +49,7 @@ class PlanDocument(QObject):
         super().__init__()
         self._state = PlanState(plan or new_plan(), 0)
         self.path = path
+        self._stamp = stamp_of(path)
         self.undo_stack = QUndoStack(self)
         # Signal to signal: the stack speaks while it dies, and Qt alone knows that its listener is gone by then.
         self.undo_stack.cleanChanged.connect(self.file_changed)
@@ -74,6 +76,11 @@ class PlanDocument(QObject):
     def modified(self) -> bool:
         """Whether the plan differs from its file."""
         return not self.undo_stack.isClean()
+
+    @property
+    def file_differs(self) -> bool:
+        """Whether somebody else wrote the plan's file since it was read or saved here."""
+        return self._stamp is not None and self._stamp.differs
 
     @property
     def name(self) -> str:
@@ -137,6 +144,7 @@ class PlanDocument(QObject):
         self.end_gesture()
         self.undo_stack.clear()
         self._state, self.path = PlanState(plan, 0), path
+        self._stamp = stamp_of(path)
         self.replaced_whole.emit()
         self.file_changed.emit()
 
@@ -163,6 +171,7 @@ class PlanDocument(QObject):
             raise MemplanError("the plan has no file yet.", remedy="Save it as a file first.")
         save_plan(self.plan, target)
         self.path = target
+        self._stamp = stamp_of(target)
         self.end_gesture()
         self.undo_stack.setClean()
         self.file_changed.emit()

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from PySide6.QtCore import QObject, QSizeF, Signal
+from PySide6.QtCore import QObject, QSizeF, QStandardPaths, Signal
 from PySide6.QtWidgets import QWidget
 
-from memplan import PLAN_SUFFIX, ConfigError, MemplanError, Plan, PlanError, load_plan
+from memplan import PLAN_SUFFIX, ConfigError, MemplanError, Plan, PlanError, load_plan, resource
 from memplan_gui import dialogs
 from memplan_gui.chart_panel import ChartPanel
 from memplan_gui.charts.stack_picture import PICTURE_SIZE
@@ -70,15 +70,21 @@ class FileCommands(QObject):
         return taken
 
     def save(self) -> bool:
-        """Save the plan; where it has no file, ask for one."""
-        if self._document.path is None:
+        """Save the plan; where it has no file, ask for one; where somebody else wrote its file, ask what to do."""
+        path = self._document.path
+        if path is None:
             return self.save_as()
-        return self._save(self._document.path)
+        if self._document.file_differs:
+            wish = dialogs.ask_about_other_version(self._window, path)
+            if wish != "overwrite":
+                return wish == "save_as" and self.save_as()
+        return self._save(path)
 
     def save_as(self) -> bool:
         """Ask for a file and save the plan there."""
-        name = str(Path(self._folder()) / (file_stem(self._document.name) + PLAN_SUFFIX))
-        path = dialogs.ask_save(self._window, "Save as", dialogs.PLAN_FILTER, str(self._document.path or name))
+        own = self._document.path
+        name = own.name if own else file_stem(self._document.name) + PLAN_SUFFIX
+        path = dialogs.ask_save(self._window, "Save as", dialogs.PLAN_FILTER, str(self._folder_to_write() / name))
         return path is not None and self._save(path)
 
     def export_chart(self, chart: ChartPanel, title: str, sentence: str) -> None:
@@ -90,7 +96,7 @@ class FileCommands(QObject):
             self.failed.emit("There is no chart to export: the estimate could not be made.")
             return
         scenario = self._document.scenario.name
-        name = str(Path(self._folder()) / f"{file_stem(self._document.name, scenario)}.png")
+        name = str(self._folder_to_write() / f"{file_stem(self._document.name, scenario)}.png")
         path = dialogs.ask_save(self._window, "Export chart", dialogs.PICTURE_FILTER, name)
         if path is not None:
             self._try(lambda: export(path, paint, QSizeF(PICTURE_SIZE), title))
@@ -140,6 +146,13 @@ class FileCommands(QObject):
         """Put a plan's file on top of the recent ones."""
         self._settings.add_recent(path)
         self.recent_changed.emit()
+
+    def _folder_to_write(self) -> Path:
+        """Beside the plan's file, or among the person's documents: never beside what comes with memplan."""
+        own = self._document.path
+        if own is not None and not own.absolute().is_relative_to(resource("examples").absolute()):
+            return own.parent
+        return Path(QStandardPaths.writableLocation(QStandardPaths.StandardLocation.DocumentsLocation) or Path.home())
 
     def _folder(self) -> str:
         if self._document.path is not None:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
 from PySide6.QtGui import QDropEvent, QGuiApplication
+from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
 from memplan import load_plan, save_plan, verdict_sentence
@@ -28,6 +29,13 @@ def edit(window: Window, path: str, value: Any) -> bool:
     window.document.end_gesture()
     window.answers.finish()
     return taken
+
+
+def press(window: Window, qtbot: QtBot, key: Qt.Key, modifiers: Qt.KeyboardModifier) -> None:
+    """Presses a key as the window system hands it over: shortcuts are asked before the widget with the focus."""
+    window.activateWindow()
+    qtbot.waitUntil(window.isActiveWindow, timeout=2000)
+    QTest.keyClick(window.windowHandle(), key, modifiers)
 
 
 def drop(window: Window, path: Path) -> None:
@@ -153,8 +161,7 @@ def test_levers_have_shortcuts_before_the_menu_was_opened(window: Window, qtbot:
     assert [action.isEnabled() for action in actions[:8]] == [
         button.card is not None and button.card.applies for button in window.answer_panel.levers.buttons
     ]
-    window.activateWindow()
-    qtbot.keyClick(window, Qt.Key.Key_1, Qt.KeyboardModifier.ControlModifier)
+    press(window, qtbot, Qt.Key.Key_1, Qt.KeyboardModifier.ControlModifier)
     window.answers.finish()
     assert button.isChecked()
 

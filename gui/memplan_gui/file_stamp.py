@@ -1,0 +1,31 @@
+"""Whether a file still is what was read or written: another window, or another program, may have saved it since."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class FileStamp:
+    """What a file held at some moment."""
+
+    path: Path
+    digest: str
+
+    @property
+    def differs(self) -> bool:
+        """Whether the file holds something else now. One that is gone holds nothing that could be lost."""
+        now = stamp_of(self.path)
+        return now is not None and now != self
+
+
+def stamp_of(path: Path | None) -> FileStamp | None:
+    """What a file holds now; None where there is no file that can be read."""
+    if path is None:
+        return None
+    try:
+        return FileStamp(path, hashlib.sha256(path.read_bytes()).hexdigest())
+    except OSError:
+        return None
