@@ -8,6 +8,7 @@ from typing import Any, Protocol
 from PySide6.QtCore import QObject, Signal
 
 from memplan_gui.document import PlanDocument
+from memplan_gui.fields import ParsedEdit
 
 
 class Editor(Protocol):
@@ -64,6 +65,8 @@ class Binding(QObject):
     def _edited(self, value: Any) -> None:
         if self._document.edit(self._path(), value):
             self.said.emit("")
+        elif isinstance(self._editor, ParsedEdit):  # of a text that is refused, no beginning may stay
+            self._document.edit(self._path(), self._editor.settled_value())
 
     def _rejected(self, path: str, message: str) -> None:
         if path == self._path():

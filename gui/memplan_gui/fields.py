@@ -2,19 +2,38 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QFocusEvent, QKeyEvent, QWheelEvent
+from PySide6.QtCore import QEvent, Qt, Signal
+from PySide6.QtGui import QFocusEvent, QKeyEvent, QKeySequence, QWheelEvent
 from PySide6.QtWidgets import QCheckBox, QComboBox, QLineEdit, QPlainTextEdit, QStyledItemDelegate, QWidget
 
 from memplan import Unit, parse_count
 from memplan_gui.presenters.words import bytes_text, count_text, fraction_text, parse_bytes, parse_fraction
 
 
-class ParsedEdit(QLineEdit):
-    """A line whose text stands for a value; while it is typed, each readable text is an edit."""
+class LineEdit(QLineEdit):
+    """A line that leaves undo to the document, unless it holds text that the plan has not taken."""
+
+    def holds_back(self) -> bool:
+        """Whether there is typed text that the plan has not taken."""
+        return self.isModified()
+
+    def event(self, event: QEvent) -> bool:
+        """Qt's lines claim Ctrl+Z for themselves: then undo would look dead whenever one has the keyboard."""
+        if is_undo(event) and not self.holds_back():
+            event.ignore()
+            return False
+        return super().event(event)
+
+
+class ParsedEdit(LineEdit):
+    """A line whose text stands for a value. While it is typed, each text that the plan takes is an edit.
+
+    A text that it does not take leaves the value from before the typing, never that of a beginning of the text.
+    """
 
     edited = Signal(object)
     unreadable = Signal(str)
@@ -26,55 +45,80 @@ class ParsedEdit(QLineEdit):
         super().__init__(parent)
         self._read, self._write = read, write
         self._value: Any = None
+        self._settled: Any = None
+        self._is_typing = False
         self.textEdited.connect(self._typed)
         self.editingFinished.connect(self._done)
 
     def value(self) -> Any:
-        """The value that the text stands for."""
+        """The value that the plan has."""
         return self._value
 
+    def settled_value(self) -> Any:
+        """The value from before the typing: what stays when the text is not taken."""
+        return self._settled
+
     def set_value(self, value: Any) -> None:
-        """Show a value. Text that stands for it already stays as it was typed while it is being typed."""
+        """Show a value. The text stays as it was typed while typing it is what changes the value."""
         self._value = value
-        if self.hasFocus() and self.isModified() and self._reads_as(value):
+        if self._is_typing:
             return
+        self._settled = value
         text = self._write(value)
         if text != self.text():
             self.setText(text)
             if not self.hasFocus():
                 self.setCursorPosition(0)  # of a text that is too long, the beginning shows
+        self.setModified(False)
 
-    def _reads_as(self, value: Any) -> bool:
+    def holds_back(self) -> bool:
+        """Whether there is typed text that the plan has not taken."""
         try:
-            return bool(self._read(self.text()) == value)
+            return self.isModified() and self._value_of(self.text()) != self._value
         except ValueError:
-            return False
+            return True
+
+    def _value_of(self, text: str) -> Any:
+        """Short texts are rounded: what is written for a value stands for that value, not for the rounded one."""
+        return self._settled if text == self._write(self._settled) else self._read(text)
 
     def _typed(self, text: str) -> None:
         try:
-            value = self._read(text)
+            value = self._value_of(text)
         except ValueError:
-            return  # not readable yet; said when the person is done
+            value = self._settled  # not readable yet; said when the person is done
         self._edit(value)
 
     def _edit(self, value: Any) -> None:
         if value != self._value:
-            self.edited.emit(value)
+            self._is_typing = True
+            try:
+                self.edited.emit(value)
+            finally:
+                self._is_typing = False
 
     def _done(self) -> None:
-        try:
-            self._edit(self._read(self.text()))
-        except ValueError as problem:
-            self.unreadable.emit(str(problem))
-        self.setModified(False)
-        self.setText(self._write(self._value))
+        if self.isModified():
+            try:
+                self._edit(self._value_of(self.text()))
+            except ValueError as problem:
+                self._edit(self._settled)
+                self.unreadable.emit(str(problem))
+            self._show_value()
         self.finished.emit()
 
+    def _show_value(self) -> None:
+        self._settled = self._value
+        self.setModified(False)
+        self.setText(self._write(self._value))
+
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Escape brings the value back that the plan has."""
+        """Escape brings the value back from before the typing."""
         if event.key() == Qt.Key.Key_Escape and self.isModified():
-            self.setModified(False)
-            self.setText(self._write(self._value))
+            self._is_typing = True
+            self.edited.emit(self._settled)  # even where it is the plan's already: what was refused is no news any more
+            self._is_typing = False
+            self._show_value()
             return
         super().keyPressEvent(event)
 
@@ -91,9 +135,9 @@ class IntegerEdit(ParsedEdit):
         """Up and Down step, Page Up and Page Down double and halve."""
         value = self._value
         if value is not None and event.key() in (Qt.Key.Key_Up, Qt.Key.Key_PageUp):
-            self._edit(value * 2 if self._doubling or event.key() == Qt.Key.Key_PageUp else value + 1)
+            self.edited.emit(value * 2 if self._doubling or event.key() == Qt.Key.Key_PageUp else value + 1)
         elif value is not None and event.key() in (Qt.Key.Key_Down, Qt.Key.Key_PageDown):
-            self._edit(value // 2 if self._doubling or event.key() == Qt.Key.Key_PageDown else value - 1)
+            self.edited.emit(value // 2 if self._doubling or event.key() == Qt.Key.Key_PageDown else value - 1)
         else:
             super().keyPressEvent(event)
 
@@ -216,6 +260,7 @@ class NotesEdit(QPlainTextEdit):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setTabChangesFocus(True)
+        self.setUndoRedoEnabled(False)  # every letter is the document's edit, and the document undoes it
         self.textChanged.connect(self._typed)
         self._shown = ""
 
@@ -227,12 +272,23 @@ class NotesEdit(QPlainTextEdit):
         """Show a text."""
         self._shown = value
         if value != self.toPlainText():
+            at = self.textCursor().position()
             self.setPlainText(value)
+            cursor = self.textCursor()
+            cursor.setPosition(min(at, len(value)))
+            self.setTextCursor(cursor)
 
     def _typed(self) -> None:
         if self.toPlainText() != self._shown:
             self._shown = self.toPlainText()
             self.edited.emit(self._shown)
+
+    def event(self, event: QEvent) -> bool:
+        """Leave undo to the document."""
+        if is_undo(event):
+            event.ignore()
+            return False
+        return super().event(event)
 
     def focusOutEvent(self, event: QFocusEvent) -> None:
         """The person is done with it."""
@@ -240,8 +296,23 @@ class NotesEdit(QPlainTextEdit):
         self.finished.emit()
 
 
+def is_undo(event: QEvent) -> bool:
+    """Whether a widget is asked if it wants the keys of undo or redo for itself."""
+    return event.type() == QEvent.Type.ShortcutOverride and (
+        event.matches(QKeySequence.StandardKey.Undo) or event.matches(QKeySequence.StandardKey.Redo)  # type: ignore[attr-defined]  # the type says what event it is
+    )
+
+
+_GROUPED = re.compile(r"^\s*\d{1,3}([,\u2009\u00a0 ]\d{3})+\s*$")
+
+
 def _count(text: str) -> int:
-    return parse_count(text.replace("\u2009", "").replace("\u00a0", "").replace(" ", ""))
+    """Commas and spaces stand between groups of three digits: "1,5" is no 15."""
+    if _GROUPED.match(text):
+        return parse_count(re.sub(r"\D", "", text))
+    if "," in text:
+        raise ValueError(f"{text.strip()!r} is not a count; write 4096, 8k, 8ki (8192), 1.5M, 7B or 15T.")
+    return parse_count(text)
 
 
 def _optional(read: Callable[[str], Any], optional: bool) -> Callable[[str], Any]:

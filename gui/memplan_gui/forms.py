@@ -89,6 +89,8 @@ class FieldRow(QWidget):
 
     def show_rejection(self, message: str) -> None:
         """Say why an edit was not taken."""
+        if not message and not self.rejection:
+            return
         self._say("rejection", message[:1].upper() + message[1:])
         self.editor.setProperty("rejected", bool(message))
         self.editor.style().unpolish(self.editor)

@@ -47,8 +47,8 @@ class PlanPanel(QFrame):
         self._build_notes()
         self._column.addStretch(1)
         document.changed.connect(lambda _: self.show_plan())
-        document.current_changed.connect(lambda _: self.show_plan())
-        document.replaced_whole.connect(self.show_plan)
+        document.current_changed.connect(lambda _: self._show_another())
+        document.replaced_whole.connect(self._show_another)
         self.show_plan()
 
     def show_plan(self) -> None:
@@ -63,6 +63,12 @@ class PlanPanel(QFrame):
             self._summarise(spec, fold)
         self._source.show_plan()
         self._recipe.show_plan()
+
+    def _show_another(self) -> None:
+        """Show another scenario: what was refused in the one before is said no more."""
+        for line in self.rows.values():
+            line.show_rejection("")
+        self.show_plan()
 
     def show_answer(self, estimate: Estimate | None) -> None:
         """Show what the estimate says of the model, and its advice under the fields it speaks of."""
@@ -113,7 +119,7 @@ class PlanPanel(QFrame):
         return column(content, margins=(MARGIN, 12, MARGIN, 2 * MARGIN))
 
     def _build_title(self) -> None:
-        title = TextEdit(placeholder="Untitled")
+        self.title = title = TextEdit(placeholder="Untitled")
         title.setObjectName("plan_title")
         title.setAccessibleName("Plan title")
         title.setAccessibleDescription("What the plan is about.")

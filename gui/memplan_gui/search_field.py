@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
 )
 
 from memplan_gui.catalog_hits import Hit
+from memplan_gui.fields import LineEdit
 from memplan_gui.icons import icon
 from memplan_gui.theme import Theme
 
@@ -85,7 +86,7 @@ class HitDelegate(QStyledItemDelegate):
         return QSize(super().sizeHint(option, index).width(), 26)
 
 
-class SearchEdit(QLineEdit):
+class SearchEdit(LineEdit):
     """Shows the entry that the plan names; typing searches."""
 
     edited = Signal(object)
@@ -150,9 +151,18 @@ class SearchEdit(QLineEdit):
         self._hits.show(self._search(query)[:MOST_HITS])
         if self._hits.hits:
             self._completer.complete()
-            self._list.setCurrentIndex(self._hits.index(0))
+            self._point_at(0 if query.strip() else self._row_of_entry())
         else:
             self._list.hide()
+
+    def _row_of_entry(self) -> int:
+        """The row of the entry that the plan has: -1 when the list lacks it."""
+        return next((row for row, hit in enumerate(self._hits.hits) if hit.value == self._value), -1)
+
+    def _point_at(self, row: int) -> None:
+        index = self._completer.completionModel().index(row, 0)  # invalid, hence no row, for -1
+        self._list.setCurrentIndex(index)
+        self._list.scrollTo(index, QListView.ScrollHint.PositionAtCenter)
 
     def _picked(self, index: QModelIndex) -> None:
         # The completer hands out an index of its own proxy; rows are the same, for it filters nothing.
@@ -161,7 +171,7 @@ class SearchEdit(QLineEdit):
     def _step(self, rows: int) -> None:
         """Move to another hit; a window system that gives the list no keyboard leaves that to the line."""
         row = min(max(self._list.currentIndex().row() + rows, 0), len(self._hits.hits) - 1)
-        self._list.setCurrentIndex(self._hits.index(row))
+        self._list.setCurrentIndex(self._completer.completionModel().index(row, 0))
 
     def _take(self, value: str) -> None:
         self._list.hide()
@@ -172,18 +182,22 @@ class SearchEdit(QLineEdit):
         self.finished.emit()
 
     def _give_up(self) -> None:
+        self._list.hide()
         if self.isModified():
             self.setModified(False)
             self._show_title()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Enter takes the best hit, Down opens the list, Escape brings the entry back."""
+        """Enter takes the row that is pointed at, else the best hit; Down opens the list, Escape gives up."""
         key = event.key()
         is_enter = key in (Qt.Key.Key_Return, Qt.Key.Key_Enter)
         if is_enter and self._list.isVisible() and self._list.currentIndex().isValid():
             self._picked(self._list.currentIndex())
             return
-        if is_enter and self.isModified():
+        if is_enter and not self.isModified():
+            self._list.hide()
+            return
+        if is_enter:
             hits = self._search(self.text())
             if hits:
                 self._take(hits[0].value)
@@ -196,8 +210,8 @@ class SearchEdit(QLineEdit):
         if key == Qt.Key.Key_Down:
             self._pop_up(self.text() if self.isModified() else "")
             return
-        if key == Qt.Key.Key_Escape and self.isModified():
-            self._give_up()
+        if key == Qt.Key.Key_Escape and (self.isModified() or self._list.isVisible()):
+            self._give_up()  # the list hands its keys to the line first
             return
         super().keyPressEvent(event)
 

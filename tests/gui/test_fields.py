@@ -86,6 +86,45 @@ def test_escape_brings_the_value_back(qtbot: QtBot, length: IntegerEdit) -> None
     assert length.text() == "2048"
 
 
+def test_a_text_that_is_not_read_leaves_nothing_of_its_beginning(qtbot: QtBot, length: IntegerEdit) -> None:
+    length.edited.connect(length.set_value)
+    type_over(qtbot, length, "1.5")
+    assert length.value() == 2048
+    qtbot.keyClick(length, Qt.Key.Key_Return)
+    assert (length.value(), length.text()) == (2048, "2048")
+
+
+def test_escape_takes_back_what_was_taken_while_typing(qtbot: QtBot, length: IntegerEdit) -> None:
+    length.edited.connect(length.set_value)
+    type_over(qtbot, length, "16k")
+    qtbot.keyClick(length, Qt.Key.Key_Escape)
+    assert (length.value(), length.text()) == (2048, "2048")
+
+
+@pytest.mark.parametrize(("typed", "value"), [("1,500", 1500), ("1,5", 2048), ("1,50", 2048), ("12 34", 2048)])
+def test_commas_and_spaces_stand_between_groups_of_three(
+    qtbot: QtBot, length: IntegerEdit, typed: str, value: int
+) -> None:
+    length.edited.connect(length.set_value)
+    type_over(qtbot, length, typed)
+    qtbot.keyClick(length, Qt.Key.Key_Return)
+    assert length.value() == value
+
+
+def test_rounded_bytes_are_not_read_again(qtbot: QtBot) -> None:
+    editor = BytesEdit()
+    qtbot.addWidget(editor)
+    editor.set_value(GIB + 1)
+    heard = Heard(editor)
+    qtbot.keyClick(editor, Qt.Key.Key_Return)
+    editor.selectAll()
+    editor.edited.connect(editor.set_value)
+    qtbot.keyClicks(editor, editor.text())  # the same text typed again
+    qtbot.keyClick(editor, Qt.Key.Key_Return)
+    assert editor.value() == GIB + 1
+    assert None not in heard
+
+
 def test_arrows_double_and_step(qtbot: QtBot, length: IntegerEdit) -> None:
     heard = Heard(length)
     qtbot.keyClick(length, Qt.Key.Key_Up)
@@ -230,6 +269,39 @@ def test_a_search_takes_what_is_picked_from_the_list(qtbot: QtBot, search: Searc
     qtbot.keyClick(search._list, Qt.Key.Key_Down)
     qtbot.keyClick(search._list, Qt.Key.Key_Return)
     assert heard == ["meta/Llama-70B"]
+
+
+@POPS_UP
+def test_an_opened_list_points_at_the_entry_that_the_plan_has(qtbot: QtBot, search: SearchEdit) -> None:
+    search.set_value("meta/Llama-70B")
+    heard = Heard(search)
+    qtbot.mouseClick(search, Qt.MouseButton.LeftButton)
+    assert search._list.currentIndex().row() == 1
+    qtbot.keyClick(search._list, Qt.Key.Key_Return)
+    assert heard == []
+    assert not search._list.isVisible()
+    assert search.text() == "Llama-70B"
+
+
+@POPS_UP
+def test_enter_without_typing_changes_nothing_where_the_list_lacks_the_entry(qtbot: QtBot, search: SearchEdit) -> None:
+    search.set_value("gone/Model")
+    heard = Heard(search)
+    qtbot.mouseClick(search, Qt.MouseButton.LeftButton)
+    qtbot.keyClick(search._list, Qt.Key.Key_Return)
+    assert heard == []
+
+
+@POPS_UP
+def test_one_escape_closes_the_list_and_brings_the_entry_back(qtbot: QtBot, search: SearchEdit) -> None:
+    search.selectAll()
+    search.setFocus()
+    qtbot.keyClicks(search, "70")
+    assert search._list.isVisible()
+    qtbot.keyClick(search._list, Qt.Key.Key_Escape)
+    assert not search._list.isVisible()
+    assert search.text() == "Llama-8B"
+    assert not search.isModified()
 
 
 @POPS_UP

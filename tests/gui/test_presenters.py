@@ -253,9 +253,12 @@ def test_amounts_of_memory_are_read_in_both_units() -> None:
 
 
 def test_fractions_are_read_as_per_cent() -> None:
-    assert parse_fraction("5%") == parse_fraction("0.05") == parse_fraction("5") == 0.05
+    # The field shows "5 %", so that a bare number can only mean per cent, below one as well.
+    assert parse_fraction("5%") == parse_fraction("5 %") == parse_fraction("5") == 0.05
+    assert parse_fraction("0.5") == 0.005
+    assert parse_fraction("1") == 0.01
     assert parse_fraction(fraction_text(0.001)) == 0.001
-    with pytest.raises(ValueError, match="not a fraction"):
+    with pytest.raises(ValueError, match="not a share"):
         parse_fraction("five")
 
 

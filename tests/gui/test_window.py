@@ -31,10 +31,15 @@ def edit(window: Window, path: str, value: Any) -> bool:
     return taken
 
 
-def press(window: Window, qtbot: QtBot, key: Qt.Key, modifiers: Qt.KeyboardModifier) -> None:
-    """Presses a key as the window system hands it over: shortcuts are asked before the widget with the focus."""
+def activate(window: Window, qtbot: QtBot) -> None:
+    """Gives the keyboard to the window: only then does it come and go in the fields."""
     window.activateWindow()
     qtbot.waitUntil(window.isActiveWindow, timeout=2000)
+
+
+def press(window: Window, qtbot: QtBot, key: Qt.Key, modifiers: Qt.KeyboardModifier) -> None:
+    """Presses a key as the window system hands it over: shortcuts are asked before the widget with the focus."""
+    activate(window, qtbot)
     QTest.keyClick(window.windowHandle(), key, modifiers)
 
 
@@ -103,6 +108,52 @@ def test_a_refused_value_is_said_under_its_field(window: Window, qtbot: QtBot) -
     row.editor.selectAll()  # type: ignore[attr-defined]
     qtbot.keyClicks(row.editor, "2")
     assert row.rejection == ""
+
+
+@pytest.mark.parametrize(
+    ("path", "typed"), [(BATCH, "1.5M"), (BATCH, "20x"), ("hardware.headroom", "100"), ("hardware.headroom", "1..")]
+)
+@pytest.mark.parametrize("key", [Qt.Key.Key_Return, Qt.Key.Key_Tab, Qt.Key.Key_Escape])
+def test_a_refused_text_leaves_the_value_from_before(
+    window: Window, qtbot: QtBot, path: str, typed: str, key: Qt.Key
+) -> None:
+    activate(window, qtbot)
+    edit(window, BATCH, 4)
+    window.plan_panel.open_fold("Offload and headroom")
+    row, before = window.plan_panel.rows[path], window.document.plan
+    shown = row.editor.text()  # type: ignore[attr-defined]  # a ParsedEdit
+    row.editor.setFocus()
+    row.editor.selectAll()  # type: ignore[attr-defined]
+    qtbot.keyClicks(row.editor, typed)
+    qtbot.keyClick(row.editor, key)
+    assert window.document.plan == before
+    assert row.editor.text() == shown  # type: ignore[attr-defined]
+    assert bool(row.rejection) is (key != Qt.Key.Key_Escape)
+
+
+def test_undo_reaches_the_document_while_a_field_has_the_keyboard(window: Window, qtbot: QtBot) -> None:
+    editor = window.plan_panel.rows[BATCH].editor
+    editor.setFocus()
+    editor.selectAll()  # type: ignore[attr-defined]  # an IntegerEdit
+    control, shift = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.ShiftModifier
+    qtbot.keyClicks(editor, "4")
+    press(window, qtbot, Qt.Key.Key_Z, control)
+    assert window.document.scenario.training.micro_batch == 1
+    assert editor.text() == "1"  # type: ignore[attr-defined]
+    press(window, qtbot, Qt.Key.Key_Z, control | shift)
+    assert window.document.scenario.training.micro_batch == 4
+    qtbot.keyClicks(editor, "x")  # text that the plan does not have is the line's own to undo
+    press(window, qtbot, Qt.Key.Key_Z, control)
+    assert editor.text() == "4"  # type: ignore[attr-defined]
+
+
+def test_undo_reaches_the_document_from_title_and_model(window: Window, qtbot: QtBot) -> None:
+    edit(window, BATCH, 4)
+    for widget in (window.plan_panel.rows["model.catalog"].editor, window.plan_panel.title):
+        widget.setFocus()
+        press(window, qtbot, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
+        assert window.document.scenario.training.micro_batch == 1
+        window.document.undo_stack.redo()
 
 
 def test_only_fields_that_apply_are_shown(window: Window) -> None:

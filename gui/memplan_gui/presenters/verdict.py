@@ -12,7 +12,7 @@ ICONS: dict[Verdict, str] = {
     "tight": "verdict-tight",
     "does_not_fit": "verdict-does-not-fit",
 }
-_MARGIN = re.compile(r" \(([^)]*)\)")
+_MARGIN = re.compile(r" \(([^)]* (?:free|over))\)")
 
 
 @dataclass(frozen=True, slots=True)

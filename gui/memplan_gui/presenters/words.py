@@ -105,19 +105,18 @@ def parse_bytes(text: str, unit: Unit) -> int:
 
 
 def parse_fraction(text: str) -> float:
-    """Read a fraction: "5%", "5 %" and "0.05" are the same; a bare number from 1 up is per cent.
+    """Read per cent, as they are written: "5%", "5 %" and "5" are the same, and "0.5" is half of one per cent.
 
-    >>> parse_fraction("5%"), parse_fraction("0.05"), parse_fraction("5")
-    (0.05, 0.05, 0.05)
+    >>> parse_fraction("5%"), parse_fraction("5"), parse_fraction("0.5")
+    (0.05, 0.05, 0.005)
 
     Raises:
         ValueError: what was found and what can be read.
     """
     found = _FRACTION.match(text)
     if not found:
-        raise ValueError(f"{text.strip()!r} is not a fraction; write 5% or 0.05.")
-    number = float(found[1])
-    return round(number / 100, 12) if found[2] or number >= 1 else number
+        raise ValueError(f"{text.strip()!r} is not a share in per cent; write 5 or 7.5 %.")
+    return round(float(found[1]) / 100, 12)
 
 
 def fraction_text(value: float) -> str:
