@@ -49,8 +49,11 @@ class Allocation:
 
     def traced_bytes(self) -> TraceBytes:
         """Walk again, as a trace sees it: on a CPU, with the newest library."""
-        setup = replace(self.setup, stack=TRACED)
-        return _walked(self.chosen, setup, self.scenario, self.states, self.gathering).bytes
+        setup, states, gathering = replace(self.setup, stack=TRACED), self.states, self.gathering
+        if self.setup.stack.experts_are_modules:  # other tensors hold the same weights
+            whole = _states(self.chosen, setup, self.scenario)
+            states, gathering = _on_one_device(self.chosen, setup, self.scenario, whole)
+        return _walked(self.chosen, setup, self.scenario, states, gathering).bytes
 
 
 def allocation(scenario: Scenario) -> Allocation:

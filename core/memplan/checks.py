@@ -11,7 +11,7 @@ from memplan.catalog import Device
 from memplan.memory.optimizers import RULES
 from memplan.memory.setup import Setup
 from memplan.memory.sharding import SHARDS_WEIGHTS
-from memplan.memory.states import linears
+from memplan.memory.states import linears, module_linears
 from memplan.plan.scenario import Scenario
 from memplan.result import Advice
 
@@ -48,7 +48,7 @@ def not_modelled(scenario: Scenario, architecture: Architecture, device: Device)
     if training.lora.modules_to_save and training.method in ("lora", "qlora"):
         yield Advice("training.lora.modules_to_save", "Modules trained in full are not modelled yet.")
     if training.method == "qlora" and training.quantization.format not in ("nf4", "fp4"):
-        words = f"{training.quantization.format} is counted as nf4."
+        words = f"Products of {training.quantization.format} are walked as those of nf4."
         yield Advice("training.quantization.format", words)
     if training.method == "freeze" and training.checkpointing != "none":
         yield Advice("training.checkpointing", "Checkpoints of frozen layers are up to 4% short of traces.")
@@ -115,7 +115,7 @@ def _about_adapters(scenario: Scenario, setup: Setup, architecture: Architecture
         yield Advice("training.lora.targets", f"No module has such a name. This model's are {names}.")
     if lora.dropout > 0 and any(setup.adapts_parameter(one, "experts.down_proj") for one in mixtures):
         yield Advice("training.lora.dropout", "PEFT takes no dropout on experts; it refuses this set-up.")
-    if mixtures and setup.packed:
+    if setup.packed and any(not setup.expert_modules(one) for one in mixtures):
         words = "4-bit packs linear modules only: with transformers 5 the experts, most of this model, stay in 16 bit."
         yield Advice("training.quantization.format", words)
 
@@ -134,4 +134,9 @@ def _about_hardware(scenario: Scenario, device: Device) -> Iterator[Advice]:
 
 def setup_targets_match(setup: Setup, architecture: Architecture) -> bool:
     """Whether an adapter is put anywhere."""
-    return any(setup.adapts(linear) for linear, _ in linears(architecture))
+    if any(setup.adapts(linear) for linear, _ in linears(architecture)):
+        return True
+    mixtures = [layer.mlp for layer in architecture.kinds if isinstance(layer.mlp, Experts)]
+    modules = (linear for one in mixtures for linear, _ in module_linears(one, setup))
+    parameters = ((one, weight.name) for one in mixtures for weight in one.weights())
+    return any(map(setup.adapts, modules)) or any(setup.adapts_parameter(*parameter) for parameter in parameters)

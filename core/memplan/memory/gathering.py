@@ -50,6 +50,8 @@ class Gathering:
     layers: dict[Layer, Unit]
     reshards: bool
     """Weights go after forward and are gathered again in backward."""
+    holds_inputs: bool = False
+    """Checkpointed inputs and their gradients stay until backward is over (FSDP1 around frozen weights)."""
 
     def gradient_bytes(self, architecture: Architecture) -> int:
         """The device's share of all gradients: one storage for each unit."""
@@ -78,16 +80,22 @@ def gathering_of(architecture: Architecture, setup: Setup, sharding: Sharding, d
         root=_unit(outer_tensors(architecture, setup), sharding, devices),
         layers={layer: _unit(layer_tensors(layer, setup), sharding, devices) for layer in architecture.kinds},
         reshards=sharding.reshard_after_forward,
+        holds_inputs=sharding.strategy == "fsdp1" and setup.checkpointing and not setup.base_trains,
     )
 
 
 def _unit(tensors: Iterable[HeldTensor], sharding: Sharding, devices: int) -> Unit:
     weights = values = trainable = gradients = cast = 0
     for tensor in tensors:
+        if tensor.packed:  # gathered as it is packed; its scales are no parameters, and stay whole on each device
+            values_of_all = tensor.count * -(-tensor.values // 2)
+            weights, values = weights + int(rounded(values_of_all)), values + values_of_all
+            continue
         dtype = gathered_dtype(sharding, tensor.dtype)
         shard = sharded_tensor(tensor, devices)
         padded = devices * prod(shard.shape)
-        weights += int(rounded(padded * BYTES_PER_VALUE[dtype]))
+        weights += tensor.count * int(rounded(padded * BYTES_PER_VALUE[dtype]))
+        padded *= tensor.count
         values += padded * BYTES_PER_VALUE[dtype]
         cast += padded // devices * BYTES_PER_VALUE[dtype] if dtype != tensor.dtype else 0
         if tensor.trains:

@@ -33,7 +33,9 @@ class Setup:
     dropout: float
     adapter_dtype: str
     packed: bool
-    """The base is held in 4 bit."""
+    """The base is held in 4 bit (or 8)."""
+    packed_format: str
+    """How, where it is: as `training.quantization.format` names it."""
     unpacked_dtype: str
     """dtype of what is not packed (embeddings, norms, head)."""
     loss: Literal["plain", "chunked", "fused"]
@@ -59,6 +61,7 @@ class Setup:
             dropout=lora.dropout,
             adapter_dtype=lora.adapter_dtype,
             packed=packed,
+            packed_format=training.quantization.format if packed else "nf4",
             unpacked_dtype="fp32" if packed and training.quantization.fp32_unquantized else training.weights_dtype,
             loss="fused" if training.kernels == "liger" else training.loss,
             stack=stack,
@@ -82,10 +85,34 @@ class Setup:
 
         It does so for the model types whose modules it knows from before they were fused, under their old names.
         """
-        if not self.adapted or self.packed:
+        if not self.adapted or self.packed or self.expert_modules(experts):
             return False
         old_names = _OLD_NAMES[experts.adapter_names].get(name, ())
         return bool(old_names) and (self.targets is None or all(old in self.targets for old in old_names))
+
+    def expert_modules(self, experts: Experts) -> tuple[Linear, ...]:
+        """Gate, up and down of one expert, where each is made of linear modules; none where all are in one tensor.
+
+        Those are the mixtures whose modules' old names PEFT still knows.
+        """
+        names = _OLD_NAMES[experts.adapter_names]
+        if not (names and self.stack.experts_are_modules and experts.gated):
+            return ()
+        gate, up = names["experts.gate_up_proj"]
+        (down,) = names["experts.down_proj"]
+        hidden, width = experts.inner, experts.width
+        return (
+            Linear(gate, hidden, width, component="experts"),
+            Linear(up, hidden, width, component="experts"),
+            Linear(down, width, hidden, component="experts"),
+        )
+
+    def router_module(self, experts: Experts) -> Linear | None:
+        """The router, where it is a linear module as the experts are."""
+        router = experts.router
+        if not self.expert_modules(experts) or router.fp32 or router.bias:
+            return None
+        return Linear(router.name, experts.hidden, experts.count, component="experts")
 
     def adapts(self, linear: Linear) -> bool:
         """Whether this linear module gets an adapter.

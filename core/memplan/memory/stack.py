@@ -30,6 +30,11 @@ class Stack:
         return self.version < (5, 0)
 
     @property
+    def experts_are_modules(self) -> bool:
+        """Before transformers 5 most mixtures held each expert as linear modules of its own, not all in 3-D tensors."""
+        return self.version < (5, 0)
+
+    @property
     def upcasts_in_model(self) -> bool:
         """Up to 4.45 the model itself turns its logits into fp32, which frees the 16-bit ones."""
         return self.version < (4, 46)

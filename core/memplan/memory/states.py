@@ -20,6 +20,8 @@ from memplan.plan.training import Training
 
 PACKED_BLOCK = 64
 """Values that share one scale in bitsandbytes' 4-bit formats."""
+GPTQ_GROUP = 128
+"""Values that share one scale in GPTQ's usual files."""
 NESTED_BLOCK = 256
 """Scales that share one scale under double quantisation, and values that share one in 8-bit optimizers."""
 
@@ -35,6 +37,7 @@ class HeldTensor:
     trains: bool
     adapter: bool = False
     packed: bool = False
+    packed_format: str = "nf4"
     component: str = ""
     idle: bool = False
     """It is said to train, but never gets a gradient."""
@@ -55,7 +58,7 @@ def held_tensors(architecture: Architecture, setup: Setup) -> tuple[HeldTensor, 
     """Every parameter tensor of the model and its adapters, in the order of the model's own parameters."""
     tensors = list(outer_tensors(architecture, setup))
     for layer, count in architecture.kinds.items():
-        tensors += [replace(tensor, count=count) for tensor in layer_tensors(layer, setup)]
+        tensors += [replace(tensor, count=count * tensor.count) for tensor in layer_tensors(layer, setup)]
     tensors += [replace(_held(weight, setup), count=count) for weight, count in architecture.idle]
     if setup.adapted:
         tensors += _adapters(architecture, setup)
@@ -69,7 +72,30 @@ def outer_tensors(architecture: Architecture, setup: Setup) -> list[HeldTensor]:
 
 def layer_tensors(layer: Layer, setup: Setup) -> list[HeldTensor]:
     """Parameter tensors of one layer, without adapters."""
+    if isinstance(layer.mlp, Experts) and setup.expert_modules(layer.mlp):
+        return _with_expert_modules(layer, layer.mlp, setup)
     return [_held(weight, setup) for weight in layer.weights()]
+
+
+def _with_expert_modules(layer: Layer, experts: Experts, setup: Setup) -> list[HeldTensor]:
+    """The layer's tensors, where each expert (and the router) is made of linear modules."""
+    fused = {f"{experts.name}.{weight.name}" for weight in experts.expert_weights()}
+    router = setup.router_module(experts)
+    if router is not None:
+        fused.add(f"{experts.name}.{router.name}.weight")
+    tensors = [_held(weight, setup) for weight in layer.weights() if weight.name not in fused]
+    for linear, count in module_linears(experts, setup):
+        tensors += [replace(_held(weight, setup), count=count) for weight in linear.weights()]
+    return tensors
+
+
+def module_linears(experts: Experts, setup: Setup) -> Iterator[tuple[Linear, int]]:
+    """The linear modules that router and experts are made of, with how often each occurs; none where they are not."""
+    router = setup.router_module(experts)
+    if router is not None:
+        yield router, 1
+    for linear in setup.expert_modules(experts):
+        yield linear, experts.count
 
 
 def _held(weight: Weight, setup: Setup) -> HeldTensor:
@@ -84,6 +110,7 @@ def _held(weight: Weight, setup: Setup) -> HeldTensor:
         trains and not idle,
         idle=trains and idle,
         packed=packed,
+        packed_format=setup.packed_format,
         component=weight.component,
     )
 
@@ -95,21 +122,21 @@ def sharded_tensor(tensor: HeldTensor, devices: int) -> HeldTensor:
 
 def _adapters(architecture: Architecture, setup: Setup) -> Iterator[HeldTensor]:
     for linear, count in linears(architecture):
-        if setup.adapts(linear):
-            rank = setup.rank
-            for name, shape in (("lora_A", (rank, linear.inputs)), ("lora_B", (linear.outputs, rank))):
-                yield HeldTensor(
-                    f"{linear.name}.{name}",
-                    shape,
-                    count,
-                    setup.adapter_dtype,
-                    not linear.idle,
-                    adapter=True,
-                    idle=linear.idle,
-                )
+        yield from _adapter(linear, setup, count)
     for layer, count in architecture.kinds.items():
         if isinstance(layer.mlp, Experts):
+            for linear, each in module_linears(layer.mlp, setup):
+                yield from _adapter(linear, setup, count * each)
             yield from _expert_adapters(layer.mlp, setup, count)
+
+
+def _adapter(linear: Linear, setup: Setup, count: int) -> Iterator[HeldTensor]:
+    if not setup.adapts(linear):
+        return
+    rank, trains = setup.rank, not linear.idle
+    for name, shape in (("lora_A", (rank, linear.inputs)), ("lora_B", (linear.outputs, rank))):
+        full = f"{linear.name}.{name}"
+        yield HeldTensor(full, shape, count, setup.adapter_dtype, trains, adapter=True, idle=linear.idle)
 
 
 def _expert_adapters(experts: Experts, setup: Setup, count: int) -> Iterator[HeldTensor]:
@@ -136,8 +163,11 @@ def weight_bytes(tensor: HeldTensor, *, double_quant: bool) -> int:
     """Bytes of the tensors as they are held.
 
     Equation: values × bytes per value, each tensor rounded up to 512 bytes. Packed: values / 2, plus one fp32 scale for
-    64 values; with double quantisation one byte for 64 values and an fp32 scale for 256 of those.
-    Source: bitsandbytes 0.50.2, functional.quantize_4bit.
+    64 values; with double quantisation one byte for 64 values and an fp32 scale for 256 of those. int8: a byte a value
+    and an fp32 scale a row. GPTQ: a 16-bit scale and a 4-bit zero for 128 values, and each input's group. MLX: a 16-bit
+    scale and offset for 64 values.
+    Sources: bitsandbytes 0.50.2, functional.quantize_4bit, nn.modules.Int8Params; auto-gptq 0.7, qlinear_cuda;
+    mlx 0.32, mlx.core.quantize.
 
     >>> weight_bytes(HeldTensor("q_proj", (4096, 4096), 1, "bf16", False), double_quant=True)
     33554432
@@ -146,13 +176,21 @@ def weight_bytes(tensor: HeldTensor, *, double_quant: bool) -> int:
     """
     if not tensor.packed:
         return tensor.count * int(rounded(tensor.values * BYTES_PER_VALUE[tensor.dtype]))
-    scales = tensor.values // PACKED_BLOCK
-    packed = int(rounded((tensor.values + 1) // 2))
-    if double_quant:
-        packed += int(rounded(scales)) + int(rounded(4 * -(-scales // NESTED_BLOCK)))
-    else:
-        packed += int(rounded(4 * scales))
-    return tensor.count * packed
+    return tensor.count * sum(int(rounded(one)) for one in _packed_parts(tensor, double_quant=double_quant))
+
+
+def _packed_parts(tensor: HeldTensor, *, double_quant: bool) -> tuple[int, ...]:
+    """Bytes of each tensor that a packed matrix is made of: its values, then their scales."""
+    values, (outputs, inputs) = tensor.values, (tensor.shape[0], tensor.shape[-1])
+    if tensor.packed_format == "int8":
+        return values, 4 * outputs
+    if tensor.packed_format == "gptq_int4":
+        groups = -(-values // GPTQ_GROUP)
+        return (values + 1) // 2, 2 * groups, groups // 2, 4 * inputs
+    packed, scales = (values + 1) // 2, values // PACKED_BLOCK
+    if tensor.packed_format == "mlx_int4":
+        return packed, 2 * scales, 2 * scales
+    return (packed, scales, 4 * -(-scales // NESTED_BLOCK)) if double_quant else (packed, 4 * scales)
 
 
 def packed_scale_bytes(values: int, *, double_quant: bool) -> int:

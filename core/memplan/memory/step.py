@@ -182,7 +182,7 @@ def _forward(
 def _backward(ends: EndsWalk, runs: tuple[Run, ...], kept: int, gathered: Gathering, held: int) -> Iterator[_Candidate]:
     """The fullest moments after the loss: gradients grow and kept tensors fall, so they are at the ends of runs."""
     shards, root = bool(gathered.layers), gathered.root
-    position = sum(run.count for run in runs)
+    position = num_layers = sum(run.count for run in runs)
     order = [gathered.layers.get(run.layer, NOTHING) for run in runs]
     arriving = order[-1].buffer if gathered.reshards else 0
     yield _Candidate(ends.loss_backward, kept, root.weights + held + arriving, where="loss")
@@ -201,6 +201,8 @@ def _backward(ends: EndsWalk, runs: tuple[Run, ...], kept: int, gathered: Gather
             waiting = unit.reduce_buffer if done else reducing
             still = held - done * unit.weights if held else unit.weights
             activations, done_gradients = left - (done + 1) * walk.kept, gradients + done * per_layer
+            if gathered.holds_inputs:
+                activations = kept - walk.kept + (num_layers - position + done) * walk.input_bytes
             communication = root.weights + still + arriving + waiting
             layer = position - done
             yield _Candidate(walk.backward, activations, communication, done_gradients, beside, layer=layer)

@@ -81,8 +81,11 @@ class Context:
         return products.linear(tape, products.linear(tape, op.dropout(tape, x, setup.dropout), a), b)
 
     def _packed_linear(self, spec: Linear, x: Tensor, name: str) -> Tensor:
-        """bitsandbytes' 4-bit product (0.43 and later): keeps no input, unpacks the weight again in backward."""
-        tape, compute = self.tape, "bf16"
+        """bitsandbytes' 4-bit product (0.43 and later): keeps no input, unpacks the weight again in backward.
+
+        So does GPTQ's, whose kernels compute in fp16.
+        """
+        tape, compute = self.tape, "fp16" if self.setup.packed_format == "gptq_int4" else "bf16"
         result = op.to(tape, _packed_product(tape, op.to(tape, x, compute), spec), x.dtype)
         if not self.setup.adapts(spec):
             return result

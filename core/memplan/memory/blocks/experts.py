@@ -6,6 +6,7 @@ from memplan.architecture.expert_parts import Experts
 from memplan.memory import operations as op
 from memplan.memory.blocks.context import Context
 from memplan.memory.blocks.dense_experts import dense_experts
+from memplan.memory.blocks.expert_modules import run_modules, runs_modules
 from memplan.memory.blocks.gating import activation, clamped_gate, halves
 from memplan.memory.blocks.grouped import Made, added_up, gather, gather_parameter, grouped_product, prepared, weighted
 from memplan.memory.blocks.mlp import mlp
@@ -27,7 +28,8 @@ def experts(ctx: Context, spec: Experts, x: Tensor) -> Tensor:
     around = spec.around()
     read = ctx.linear(around[0], flat, name) if around else flat
     with tape.inside(f"{name}.experts"):
-        result = _run(ctx, spec, read, scores, tokens)
+        run = run_modules if runs_modules(ctx.setup, spec) else _run
+        result = run(ctx, spec, read, scores, tokens)
     del read
     if around:
         result = ctx.linear(around[1], result, name)

@@ -45,6 +45,9 @@ def _routed(ctx: Context, spec: Experts, flat: Tensor, tokens: Size) -> tuple[Te
 
 def _logits(ctx: Context, spec: Experts, flat: Tensor, tokens: Size) -> Tensor:
     tape, router, name = ctx.tape, spec.router, f"{spec.name}.{spec.router.name}"
+    module = ctx.setup.router_module(spec)
+    if module is not None:
+        return ctx.linear(module, flat, spec.name)
     held_in = "fp32" if router.held_in_fp32 else None
     weight = prepared(ctx, spec, f"{router.name}.weight", (spec.count, spec.hidden), ctx.setup.rank, dtype=held_in)()
     bias = ctx.parameter(f"{name}.bias", (spec.count,)) if router.bias else None
