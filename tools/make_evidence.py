@@ -66,7 +66,6 @@ def _traced() -> Iterator[dict[str, Any]]:
             yield _row(
                 scenario,
                 truth_bytes=true["peak"],
-                estimate_bytes=found.bytes.peak,
                 errors=[_hundredths(off[name]) for name in INSTANTS],
                 source=source,
                 **({} if counted else {"counts": False}),
@@ -80,7 +79,6 @@ def _run_row(run: Measured) -> dict[str, Any]:
     return _row(
         run.scenario,
         truth_bytes=run.case["measured"]["allocated_bytes"],
-        estimate_bytes=run.estimate.process.allocated,
         errors=[_hundredths(error)],
         source=_source(run),
         **({} if run.case["exact"] else {"exact": False}),

@@ -41,7 +41,6 @@ class EvidenceRow:
     """Tokens of a micro-batch."""
     truth_bytes: int
     """Tensors alive at the peak: as traced, or as the framework's allocator counted them on the device."""
-    estimate_bytes: int
     errors: Mapping[str, float]
     """How far the estimate is, as a fraction, by instant; a run on a device has the peak alone."""
     source: str
@@ -51,6 +50,11 @@ class EvidenceRow:
     """Whether every setting that moves the peak by more than 1% is known."""
     reason: str = ""
     """Why the estimate is known to be off, where it is."""
+
+    @property
+    def estimate_bytes(self) -> int:
+        """The estimate's peak, to a hundredth of a percent."""
+        return round(self.truth_bytes * (1 + self.error))
 
     @property
     def error(self) -> float:
