@@ -19,7 +19,7 @@ _TRL_NORMS = (
     "fp32. A plan cannot tell such a run from one without (fms-077, 079 and 145)."
 )
 _FSDP1_UNITS = (
-    "FSDP1 around frozen weights: two gathered layers of 2.7 GiB are counted, and the device held one. Smaller layers and "
+    "FSDP1 around frozen weights: two gathered layers of 2.7 GiB are counted; one would fit the figure. Smaller layers and "
     "longer sequences are within 4%."
 )
 _LITGPT = "litgpt's own modules keep the whole fused product of attention; the walk is transformers'."
