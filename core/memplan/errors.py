@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+from memplan.printable import printable
+
+_ENDS = (".", "!", "?", "…")
+"""What a sentence may end with."""
+
 
 class MemplanError(ValueError):
     """Bad input, told to a person.
 
     Args:
-        message: what was found and what is allowed, one sentence.
+        message: what was found and what is allowed, one sentence; its full stop is added where it has none.
         place: the file or the path inside a plan where it stands (`scenarios[0].training.micro_batch`); may be empty.
         remedy: what to do about it; may be empty.
     """
 
     def __init__(self, message: str, *, place: str = "", remedy: str = "") -> None:
-        self.message, self.place, self.remedy = message, place, remedy
+        self.message = message if message.endswith(_ENDS) else f"{message}."
+        self.place, self.remedy = place, remedy
         super().__init__(str(self))
 
     def __str__(self) -> str:
-        text = f"{self.place}: {self.message}" if self.place else self.message
+        text = f"{printable(self.place)}: {self.message}" if self.place else self.message
         return f"{text} {self.remedy}" if self.remedy else text
 
 
@@ -31,3 +37,17 @@ class ConfigError(MemplanError):
 
 class UnknownEntryError(MemplanError):
     """A name that no catalog entry has."""
+
+
+class ScenarioError(MemplanError):
+    """One scenario of a plan that cannot be estimated.
+
+    Args:
+        scenario: which one, `scenarios[0] (baseline)`.
+        problem: what is wrong with it, as it was raised.
+    """
+
+    def __init__(self, scenario: str, problem: MemplanError) -> None:
+        self.problem = problem
+        place = f"{scenario}: {problem.place}" if problem.place else scenario
+        super().__init__(problem.message, place=place, remedy=problem.remedy)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memplan.errors import MemplanError
+from memplan.errors import MemplanError, ScenarioError
 from memplan.estimate import estimate
 from memplan.plan.paths import format_path
 from memplan.plan.scenario import Plan
@@ -13,15 +13,13 @@ def estimate_plan(plan: Plan) -> tuple[Estimate, ...]:
     """Estimate every scenario of a plan.
 
     Raises:
-        MemplanError: one cannot be estimated; the error names which.
+        ScenarioError: one cannot be estimated; the error names which.
     """
     answers = []
     for position, scenario in enumerate(plan.scenarios):
         try:
             answers.append(estimate(scenario))
         except MemplanError as problem:
-            place = f"{format_path(('scenarios', position))} ({scenario.name})"
-            if problem.place:
-                place = f"{place}: {problem.place}"
-            raise MemplanError(problem.message, place=place, remedy=problem.remedy) from problem
+            which = f"{format_path(('scenarios', position))} ({scenario.name})"
+            raise ScenarioError(which, problem) from problem
     return tuple(answers)

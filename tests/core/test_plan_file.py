@@ -193,7 +193,7 @@ def test_of_very_many_problems_the_rest_is_counted() -> None:
     many = data({"memplan": 1, "scenarios": [{"model": {"catalog": "a"}, "name": 1}] * 500})
     lines = refusal(many).splitlines()
     assert lines[0] == "500 problems"
-    assert lines[-1] == "  and 480 more"
+    assert lines[-1] == "  and 480 more."
 
 
 def test_a_file_that_is_too_large_is_not_read(tmp_path: Any) -> None:

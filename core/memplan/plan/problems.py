@@ -19,6 +19,7 @@ from memplan.errors import PlanError
 from memplan.plan.field_facts import FieldFacts, facts, joined
 from memplan.plan.paths import Part, format_path
 from memplan.plan.scenario import Plan
+from memplan.printable import printable
 
 MAX_LISTED = 20
 _LONGEST_VALUE = 40
@@ -84,7 +85,7 @@ def shown(value: Any) -> str:
     ('"8" (text)', 'true', 'a list of 3', '2.5')
     """
     if isinstance(value, str):
-        return f"{_quoted(value)} (text)"
+        return f"{quoted(value)} (text)"
     if isinstance(value, list | tuple):
         return f"a list of {len(value):,}"
     if isinstance(value, dict):
@@ -96,8 +97,14 @@ def shown(value: Any) -> str:
     return f"a {type(value).__name__}"
 
 
-def _quoted(text: str) -> str:
-    return json.dumps(text if len(text) <= _LONGEST_VALUE else f"{text[:_LONGEST_VALUE]}…", ensure_ascii=False)
+def quoted(text: str) -> str:
+    """Write text in quotation marks, shortened, with control characters as escapes.
+
+    >>> quoted("a" * 50) == '"' + "a" * 40 + '…"'
+    True
+    """
+    short = text if len(text) <= _LONGEST_VALUE else f"{text[:_LONGEST_VALUE]}…"
+    return printable(json.dumps(short, ensure_ascii=False))
 
 
 def _problem(detail: ErrorDetails, model: type[BaseModel], under: Sequence[Part]) -> Problem:
@@ -149,7 +156,7 @@ def _refused(value: Any, field: FieldFacts) -> str:
     if isinstance(value, str) and field.choices:
         near = get_close_matches(value.lower(), field.choices, n=1)
         hint = f"; did you mean {near[0]}?" if near else "."
-        return f"found {_quoted(value)}{hint} Allowed: {field.allowed}."
+        return f"found {quoted(value)}{hint} Allowed: {field.allowed}."
     if isinstance(value, str) and field.max_length is not None and len(value) > field.max_length:
         return f"found text of {len(value):,} characters; allowed is {field.allowed}."
     return f"found {shown(value)}; allowed is {field.allowed}."

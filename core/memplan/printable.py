@@ -1,0 +1,28 @@
+"""Text from people's files made harmless: on one line, and nothing that a terminal would obey."""
+
+from __future__ import annotations
+
+import re
+
+_SPACES = re.compile(r"[\t\n\v\f\r\x1c-\x1f\x85\u2028\u2029]+")
+_OBEYED = re.compile(r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufeff]")
+"""Control characters, and marks that turn the direction of what follows them."""
+
+
+def printable(text: str) -> str:
+    """Write text on one line, with its control characters as escapes.
+
+    >>> printable("two\\nlines"), printable("\\x1b[31mred")
+    ('two lines', '\\\\x1b[31mred')
+    """
+    return _OBEYED.sub(_escape, _SPACES.sub(" ", text))
+
+
+def printable_lines(text: str) -> str:
+    """Write text with its lines as they are, and its control characters as escapes."""
+    return "\n".join(_OBEYED.sub(_escape, line.expandtabs(4)) for line in text.splitlines())
+
+
+def _escape(found: re.Match[str]) -> str:
+    code = ord(found.group())
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
