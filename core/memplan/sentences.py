@@ -25,17 +25,19 @@ _BASES: dict[Basis, str] = {
 def verdict_sentence(estimate: Estimate, unit: Unit = "gib") -> str:
     """Say whether it fits, by how much, and at which instant it is fullest.
 
-    "Does not fit: needs 84.9 GiB of 75.1 GiB usable (9.8 GiB over), at the optimizer step". The figures agree with each
-    other as they are printed: the third is the difference of the first two.
+    "Does not fit: needs 84.9 GiB (83.4 to 90.1) of 75.1 GiB usable (9.8 GiB over), at the optimizer step". The figures
+    agree with each other as they are printed: the last is the difference of the need and what is usable.
     """
-    title = VERDICT_TITLES[estimate.verdict]
+    title, band = VERDICT_TITLES[estimate.verdict], estimate.need
     usable = estimate.usable_bytes
     if estimate.verdict == "tight":
-        low, high, of = _together([estimate.need.low, estimate.need.high, usable], unit)
+        low, high, of = _together([band.low, band.high, usable], unit)
         return f"{title}: needs {low} to {high} of {of} usable, {peak_words(estimate)}"
-    need, of, difference = _together([estimate.need_bytes, usable], unit, with_difference=True)
+    amounts = [estimate.need_bytes, band.low, band.high, usable]
+    need, low, high, of, difference = _together(amounts, unit, with_difference=True)
+    reach = f" ({low.split()[0]} to {high.split()[0]})" if low != high else ""
     word = "over" if estimate.verdict == "does_not_fit" else "free"
-    return f"{title}: needs {need} of {of} usable ({difference} {word}), {peak_words(estimate)}"
+    return f"{title}: needs {need}{reach} of {of} usable ({difference} {word}), {peak_words(estimate)}"
 
 
 def peak_words(estimate: Estimate) -> str:
@@ -46,6 +48,18 @@ def peak_words(estimate: Estimate) -> str:
 def instant_words(instant: Instant, *, only_first: bool = False) -> str:
     """Say when an instant is, as a sentence goes on: "in backward"."""
     return f"{_AT[instant.name]} of the first step" if only_first else _AT[instant.name]
+
+
+def place_words(instant: Instant) -> str:
+    """Say where inside an instant its fullest moment is: "in layer 31 of 32"; empty where the instant says it all."""
+    where = instant.where
+    if not where or instant.name == "loss":
+        return ""
+    if where == "loss":
+        return "at the loss's gradient"
+    if where.startswith("layer "):
+        return f"in {where}"
+    return f"while {where}" if where.startswith(("gathering", "reducing")) else f"at the {where}"
 
 
 def basis_sentence(estimate: Estimate) -> str:
@@ -68,7 +82,12 @@ def model_sentence(estimate: Estimate) -> str:
 
 
 def process_sentence(estimate: Estimate, unit: Unit = "gib") -> str:
-    """Say what the device's monitor will likely show; more than the need, for the allocator keeps what it once took."""
+    """Say what the device's monitor will likely show; more than the need, for the allocator keeps what it once took.
+
+    Empty for a run that the whole device is too small for: it ends before there is anything to see.
+    """
+    if estimate.verdict == "does_not_fit" and estimate.process.high <= estimate.need.low:
+        return ""
     low, high = _together([estimate.process.low, estimate.process.high], unit)
     return f"the device's monitor will likely show {low} to {high}"
 

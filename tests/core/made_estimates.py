@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from memplan.result import (
@@ -44,9 +45,12 @@ def made_instants(step: int) -> tuple[Instant, ...]:
 def made_estimate(
     need_gib: float = 75.5, usable_gib: float = 75.1, half_band_gib: float = 0.1, **changes: Any
 ) -> Estimate:
-    """An estimate that needs so much of so much, within a band; the verdict follows DESIGN's rule."""
+    """An estimate whose peak is so much of so much, within a band; the verdict follows DESIGN's rule."""
     low, high, usable = (round(gib * GIB) for gib in (need_gib - half_band_gib, need_gib + half_band_gib, usable_gib))
     instants = made_instants(2)
+    peak = instants[-1]
+    if round(need_gib * GIB) != peak.total_bytes:
+        peak = replace(peak, bytes_by_term={"weights": round(need_gib * GIB)})
     given: dict[str, Any] = {
         "name": "baseline",
         "model_name": "Llama-3.1-8B",
@@ -57,7 +61,7 @@ def made_estimate(
         ),
         "instants": instants,
         "first_step": made_instants(1)[1:],
-        "peak": instants[-1],
+        "peak": peak,
         "explain": lambda: (
             Term("weights", 15 * GIB, 15 * GIB, "8,030,261,248 × 2 = 16,060,522,496", "counted"),
             Term("temporary buffers", 15 * GIB, 15 * GIB, "one copy | of the weights", "PyTorch"),

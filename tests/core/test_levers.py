@@ -173,7 +173,8 @@ def sentence(monkeypatch: pytest.MonkeyPatch, now: Estimate, then: Estimate, sce
 
 def test_the_sentences(monkeypatch: pytest.MonkeyPatch) -> None:
     now = made_estimate(85.0)
-    backward = replace(made_estimate(80.0), peak=made_estimate().instants[3])
+    at_80 = made_estimate(80.0)
+    backward = replace(at_80, peak=replace(at_80.peak, name="backward"))
     assert sentence(monkeypatch, now, made_estimate(60.0)) == "Would save 25.0 GiB; the run then fits."
     assert (
         sentence(monkeypatch, now, made_estimate(75.1, half_band_gib=1.0))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -27,15 +28,25 @@ PLAN = Plan(title="Llama | 3.1 *8B*", notes="Why?\n\nBecause.", scenarios=(SCENA
 def test_markdown_tells_everything() -> None:
     text = as_markdown(PLAN, (made_estimate(),), "gib")
     assert text.startswith("# Llama \\| 3.1 \\*8B\\*\n\n> Why?\n>\n> Because.\n\n## baseline\n")
-    assert "**Does not fit: needs 75.5 GiB of 75.1 GiB usable (0.4 GiB over), at the optimizer step.**" in text
+    assert (
+        "**Does not fit: needs 75.5 GiB (75.4 to 75.6) of 75.1 GiB usable (0.4 GiB over), at the optimizer step.**"
+        in text
+    )
     assert "- Recipe: bf16 weights, bf16 gradients, bf16 AdamW states = 8 bytes per parameter" in text
     assert "- Basis: traced: " in text
     assert "|  | Loaded | Forward | Loss | Backward | Optimizer step |" in text
     assert "| temporary buffers |  |  |  |  | 15.00 |" in text
     assert "| total | 15.50 | 50.50 | 52.50 | 61.50 | **75.50** |" in text
     assert "| weights | 15.0 GiB | 15.0 GiB | 8,030,261,248 × 2 = 16,060,522,496 | counted |" in text
-    assert "- training.attention: an assumption" in text
+    assert "- Attention: an assumption" in text
+    assert "\n\nThe peak is at the optimizer step.\n" in text
     assert text.endswith("1 GiB = 1,073,741,824 bytes\n")
+
+
+def test_a_peak_in_backward_is_not_said_to_stand_at_the_loss() -> None:
+    backward = replace(made_instants(2)[3], where="loss")
+    text = as_markdown(PLAN, (made_estimate(instants=(backward,), peak=backward),), "gib")
+    assert "\n\nThe peak is in backward, at the loss's gradient.\n" in text
 
 
 def test_every_row_of_a_markdown_table_has_the_cells_of_its_header() -> None:
@@ -49,7 +60,7 @@ def test_every_row_of_a_markdown_table_has_the_cells_of_its_header() -> None:
 
 def test_the_unit_is_the_one_that_was_asked_for() -> None:
     text = as_markdown(PLAN, (made_estimate(),), "gb")
-    assert "needs 81.1 GB of 80.6 GB usable (0.5 GB over)" in text
+    assert "needs 81.1 GB (81.0 to 81.2) of 80.6 GB usable (0.5 GB over)" in text
     assert "GiB" not in text
     assert "| 16.11 |" in text  # 15 GiB
 
@@ -58,9 +69,13 @@ def test_several_scenarios_have_an_overview() -> None:
     plan = Plan(scenarios=(SCENARIO, Scenario(name="smaller", model=ModelChoice(catalog="a"))))
     text = as_markdown(plan, (made_estimate(), made_estimate(60.0, name="smaller")), "gib")
     assert (
-        "| baseline | Does not fit | needs 75.5 GiB of 75.1 GiB usable (0.4 GiB over), at the optimizer step |" in text
+        "| baseline | Does not fit | needs 75.5 GiB (75.4 to 75.6) of 75.1 GiB usable (0.4 GiB over), at the optimizer step |"
+        in text
     )
-    assert "| smaller | Fits | needs 60.0 GiB of 75.1 GiB usable (15.1 GiB free), at the optimizer step |" in text
+    assert (
+        "| smaller | Fits | needs 60.0 GiB (59.9 to 60.1) of 75.1 GiB usable (15.1 GiB free), at the optimizer step |"
+        in text
+    )
 
 
 def test_csv_has_every_amount_of_every_instant_of_both_steps() -> None:

@@ -9,23 +9,33 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memplan.result import Parameters
-from memplan.sentences import basis_sentence, model_sentence, process_sentence, verdict_sentence
-from memplan.units import UNIT_BYTES, Unit
+from memplan.result import Instant, InstantName, Need, Parameters, Process
+from memplan.sentences import basis_sentence, model_sentence, place_words, process_sentence, verdict_sentence
+from memplan.units import GIB, UNIT_BYTES, Unit
 from tests.core.made_estimates import made_estimate, made_instants
 
 
 def test_the_designs_own_example() -> None:
-    sentence = verdict_sentence(made_estimate(84.9, 79.1))
+    sentence = verdict_sentence(made_estimate(84.9, 79.1, 0.0))
     assert sentence == "Does not fit: needs 84.9 GiB of 79.1 GiB usable (5.8 GiB over), at the optimizer step"
 
 
 @pytest.mark.parametrize(
     ("need", "usable", "half_band", "sentence"),
     [
-        (62.8, 75.1, 1.0, "Fits: needs 62.8 GiB of 75.1 GiB usable (12.3 GiB free), at the optimizer step"),
+        (
+            62.8,
+            75.1,
+            1.0,
+            "Fits: needs 62.8 GiB (61.8 to 63.8) of 75.1 GiB usable (12.3 GiB free), at the optimizer step",
+        ),
         (75.0, 75.1, 1.0, "Tight: needs 74.0 GiB to 76.0 GiB of 75.1 GiB usable, at the optimizer step"),
-        (1044, 75.1, 1.0, "Does not fit: needs 1044 GiB of 75 GiB usable (969 GiB over), at the optimizer step"),
+        (
+            1044,
+            75.1,
+            1.0,
+            "Does not fit: needs 1044 GiB (1043 to 1045) of 75 GiB usable (969 GiB over), at the optimizer step",
+        ),
         (0.35, 5.61, 0.0, "Fits: needs 0.35 GiB of 5.61 GiB usable (5.26 GiB free), at the optimizer step"),
         (75.08, 75.1, 0.0, "Fits: needs 75.08 GiB of 75.10 GiB usable (0.02 GiB free), at the optimizer step"),
     ],
@@ -60,6 +70,38 @@ def test_the_model_and_what_trains() -> None:
     assert model_sentence(lora) == "Llama-3.1-8B: 8.07B parameters, 41.9M trained (0.52%)"
     experts = replace(estimate, parameters=Parameters(46_702_792_704, 0, 12_879_925_248))
     assert model_sentence(experts) == "Llama-3.1-8B: 46.7B parameters, 12.9B active for a token, none of them trained"
+
+
+def test_the_one_figure_is_the_peaks_own_inside_the_band() -> None:
+    uneven = replace(made_estimate(62.1), need=Need(61 * GIB, 66 * GIB))
+    assert uneven.need_bytes == uneven.peak.total_bytes
+    assert verdict_sentence(uneven) == (
+        "Fits: needs 62.1 GiB (61.0 to 66.0) of 75.1 GiB usable (13.0 GiB free), at the optimizer step"
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "where", "words"),
+    [
+        ("backward", "loss", "at the loss's gradient"),
+        ("backward", "layer 31 of 32", "in layer 31 of 32"),
+        ("backward", "reducing layer 2 of 32", "while reducing layer 2 of 32"),
+        ("forward", "gathering layer 2 of 32", "while gathering layer 2 of 32"),
+        ("backward", "embeddings", "at the embeddings"),
+        ("loss", "head and loss", ""),
+        ("optimizer_step", "", ""),
+    ],
+)
+def test_the_place_inside_an_instant(name: InstantName, where: str, words: str) -> None:
+    assert place_words(Instant(name, 2, where, {})) == words
+
+
+def test_a_device_that_is_too_small_has_no_figure_on_its_monitor() -> None:
+    # memory/process.py: the cache's band stops at the device's total, or at the need where that is more.
+    need = Need(328 * GIB, 340 * GIB)
+    beyond = Process(320 * GIB, 328 * GIB, 328 * GIB, 328 * GIB, 328 * GIB)
+    assert process_sentence(replace(made_estimate(329), process=beyond, need=need)) == ""
+    assert process_sentence(made_estimate(80, 79)) != ""
 
 
 def test_every_basis_and_the_monitor_have_words() -> None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 
 from memplan.plan.scenario import Plan, Scenario
-from memplan.report.set_up import set_up_lines
+from memplan.printable import printable, printable_lines
+from memplan.report.set_up import set_up_lines, warning_lines
 from memplan.report.tables import instant_table
 from memplan.result import Estimate, Term
-from memplan.sentences import basis_sentence, process_sentence, verdict_sentence
+from memplan.sentences import basis_sentence, instant_words, place_words, process_sentence, verdict_sentence
 from memplan.units import UNIT_BYTES, UNIT_NAMES, Unit, format_bytes, to_unit
 from memplan.version import __version__
 
@@ -38,7 +39,8 @@ def _overview(plan: Plan, estimates: tuple[Estimate, ...], unit: Unit) -> str:
 
 def _scenario_blocks(scenario: Scenario, estimate: Estimate, unit: Unit) -> list[str]:
     lines = [*set_up_lines(scenario, estimate), ("Basis", basis_sentence(estimate))]
-    lines.append(("Monitor", process_sentence(estimate, unit)))
+    if monitor := process_sentence(estimate, unit):
+        lines.append(("Monitor", monitor))
     blocks = [
         f"## {_text(scenario.name)}",
         f"**{_text(verdict_sentence(estimate, unit))}.**",
@@ -50,7 +52,7 @@ def _scenario_blocks(scenario: Scenario, estimate: Estimate, unit: Unit) -> list
     ]
     if estimate.warnings:
         blocks.append("### Warnings")
-        blocks.append("\n".join(f"- {_text(advice.path)}: {_text(advice.message)}" for advice in estimate.warnings))
+        blocks.append("\n".join(f"- {_text(title)}: {_text(words)}" for title, words in warning_lines(estimate)))
     return blocks
 
 
@@ -62,8 +64,9 @@ def _instants(estimate: Estimate, unit: Unit) -> str:
     totals = [_amount(table.total_bytes(column), unit) for column in columns]
     totals[table.peak_column] = f"**{totals[table.peak_column]}**"
     rows.append(["total", *totals])
-    where = table.instants[table.peak_column].where
-    return _table(header, rows, right_from=1) + (f"\n\nThe peak stands at {_text(where)}." if where else "")
+    peak = table.instants[table.peak_column]
+    words = ", ".join(part for part in (instant_words(peak), place_words(peak)) if part)
+    return f"{_table(header, rows, right_from=1)}\n\nThe peak is {_text(words)}."
 
 
 def _terms(terms: tuple[Term, ...], unit: Unit) -> str:
@@ -92,8 +95,8 @@ def _amount(num_bytes: int, unit: Unit) -> str:
 
 def _text(words: str) -> str:
     """Write words so that Markdown shows them as they are, on one line."""
-    return _SPECIAL.sub(r"\\\1", " ".join(words.split()))
+    return _SPECIAL.sub(r"\\\1", printable(" ".join(words.split())))
 
 
 def _quoted(notes: str) -> str:
-    return "\n".join(f"> {line}".rstrip() for line in notes.strip().splitlines())
+    return "\n".join(f"> {line}".rstrip() for line in printable_lines(notes.strip()).splitlines())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from memplan.plan.edit import facts_at
 from memplan.plan.hardware import Hardware
 from memplan.plan.scenario import Scenario
 from memplan.plan.training import Training
@@ -24,6 +25,11 @@ def set_up_lines(scenario: Scenario, estimate: Estimate) -> list[tuple[str, str]
     lines.append(("Hardware", hardware_words(scenario.hardware, estimate)))
     lines.append(("Recipe", recipe_words(estimate)))
     return lines
+
+
+def warning_lines(estimate: Estimate) -> list[tuple[str, str]]:
+    """Return the warnings as the field's title and text: a path is for files, a title is what the window shows."""
+    return [(facts_at(Scenario, advice.path).title, advice.message) for advice in estimate.warnings]
 
 
 def training_words(training: Training) -> str:
