@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
+from memplan.cli.scenario_options import ScenarioCommand, with_options
 from memplan.units import Unit
 from memplan.version import PLAN_SUFFIX, __version__
 
-FITS, DOES_NOT_FIT = 0, 3
+if TYPE_CHECKING:
+    from memplan.cli.source import Source
+
+FITS, NOTHING_FOUND, DOES_NOT_FIT = 0, 2, 3
 
 plan_argument = click.argument("plan", metavar="PLAN")
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON, amounts in bytes.")
@@ -52,7 +57,13 @@ class PlanGroup(click.Group):
     cls=PlanGroup,
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="PLAN is a plan file, a model's config.json (or its folder), or - for standard input.",
+    epilog="""PLAN is a plan file, a model's config.json (or its folder), a model of the catalog,
+    or - for standard input.
+
+    \b
+    For example:
+      memplan estimate meta-llama/Llama-3.1-8B --method lora
+    """,
 )
 @click.option("--debug", is_flag=True, help="Print the traceback of an error (as MEMPLAN_DEBUG=1 does).")
 @click.version_option(__version__, prog_name="memplan", message="%(prog)s %(version)s")
@@ -76,20 +87,26 @@ def open_window(file: str | None) -> int:
     return open_on(file)
 
 
-@memplan_command.command()
+@memplan_command.command(
+    cls=ScenarioCommand,
+    epilog="""\b
+    For example:
+      memplan estimate meta-llama/Llama-3.1-8B --method lora --sequence 4096
+    """,
+)
 @plan_argument
 @json_option
 @unit_option
-def estimate(plan: str, as_json: bool, unit: str) -> int:
-    """Estimate every scenario of a plan.
+def estimate(plan: str, as_json: bool, unit: str, **options: Any) -> int:
+    """Estimate every scenario of a plan, or a model of the catalog.
 
     Ends with 0 when all fit (or are tight), 3 when one does not fit, 2 on bad input.
     """
-    from memplan.cli.source import read_source
     from memplan.plan_estimates import estimate_plan
 
-    source = read_source(plan)
-    answers = estimate_plan(source.plan)
+    source = _read(plan, options)
+    with source.naming_it():
+        answers = estimate_plan(source.plan)
     if source.note:
         click.echo(source.note, err=True)
     if as_json:
@@ -106,25 +123,25 @@ def estimate(plan: str, as_json: bool, unit: str) -> int:
     return DOES_NOT_FIT if any(answer.verdict == "does_not_fit" for answer in answers) else FITS
 
 
-@memplan_command.command()
+@memplan_command.command(cls=ScenarioCommand)
 @plan_argument
-@click.option("--device", "named", metavar="ID", multiple=True, help="Only this device; may be given several times.")
+@click.option("--device", metavar="ID", multiple=True, help="Only this device; may be given several times.")
 @click.option("--all", "every", is_flag=True, help="Every device, not just the nearest of each class.")
 @json_option
 @unit_option
-def fit(plan: str, named: tuple[str, ...], every: bool, as_json: bool, unit: str) -> int:
+def fit(plan: str, device: tuple[str, ...], every: bool, as_json: bool, unit: str, **options: Any) -> int:
     """Say which devices hold each scenario, how many, and how far it can go.
 
     How many: the fewest that hold it under each sharding strategy, also in whole nodes. How far: the largest
     micro-batch and the longest sequence. Ends with 0 when every scenario fits its own device (or is tight), 3 when one
     does not, 2 on bad input. JSON has every device, listed or not.
     """
-    from memplan.catalog import device
+    from memplan.catalog import device as catalog_device
     from memplan.cli.fitting import fit_answers
-    from memplan.cli.source import read_source
 
-    source = read_source(plan)
-    answers = fit_answers(source.plan, [device(name) for name in named], every=every or as_json)
+    source, named = _read(plan, options), [catalog_device(name) for name in device]
+    with source.naming_it():
+        answers = fit_answers(source.plan, named, every=every or as_json)
     if source.note:
         click.echo(source.note, err=True)
     if as_json:
@@ -141,19 +158,19 @@ def fit(plan: str, named: tuple[str, ...], every: bool, as_json: bool, unit: str
     return DOES_NOT_FIT if any(answer.estimate.verdict == "does_not_fit" for answer in answers) else FITS
 
 
-@memplan_command.command()
+@memplan_command.command(cls=ScenarioCommand)
 @plan_argument
 @json_option
 @unit_option
-def levers(plan: str, as_json: bool, unit: str) -> int:
+def levers(plan: str, as_json: bool, unit: str, **options: Any) -> int:
     """Say what each lever would save now, and what it costs."""
-    from memplan.cli.source import read_source
     from memplan.levers import lever_offers
     from memplan.plan_estimates import estimate_plan
 
-    source = read_source(plan)
+    source = _read(plan, options)
     scenarios = source.plan.scenarios
-    answers = estimate_plan(source.plan)
+    with source.naming_it():
+        answers = estimate_plan(source.plan)
     offers = [lever_offers(scenario, answer, _unit(unit)) for scenario, answer in zip(scenarios, answers, strict=True)]
     if source.note:
         click.echo(source.note, err=True)
@@ -179,12 +196,12 @@ def levers(plan: str, as_json: bool, unit: str) -> int:
 @unit_option
 def report(plan: str, output: str | None, unit: str) -> int:
     """Write a plan's estimates as a document."""
-    from memplan.cli.source import read_source
     from memplan.disk import write_file
     from memplan.report import report as write_report
 
-    source = read_source(plan)
-    text = write_report(source.plan, Path(output).suffix if output else "md", _unit(unit))
+    source = _read(plan)
+    with source.naming_it():
+        text = write_report(source.plan, Path(output).suffix if output else "md", _unit(unit))
     if source.note:
         click.echo(source.note, err=True)
     if output is None:
@@ -203,12 +220,11 @@ def evidence(plan: str | None, as_json: bool) -> int:
     With a PLAN, the cases nearest to each of its scenarios.
     """
     from memplan.cli.evidence_text import evidence_json, nearest_json, print_evidence, print_nearest
-    from memplan.cli.source import read_source
 
     if plan is None:
         click.echo(evidence_json()) if as_json else print_evidence()
         return FITS
-    source = read_source(plan)
+    source = _read(plan)
     if source.note:
         click.echo(source.note, err=True)
     click.echo(nearest_json(source.plan)) if as_json else print_nearest(source.plan)
@@ -224,7 +240,10 @@ def catalog() -> None:
 @click.argument("query", nargs=-1)
 @json_option
 def models(query: tuple[str, ...], as_json: bool) -> int:
-    """List models; QUERY is words that all must match."""
+    """List models; QUERY is words that all must match.
+
+    Ends with 0, or with 2 when nothing matches.
+    """
     from memplan.catalog import search_models
 
     found = search_models(" ".join(query))
@@ -236,9 +255,7 @@ def models(query: tuple[str, ...], as_json: bool) -> int:
         from memplan.cli.text import print_models
 
         print_models(found)
-    else:
-        click.echo(f"No model matches {' '.join(query)}.", err=True)
-    return FITS
+    return _found("model", query, len(found))
 
 
 @catalog.command()
@@ -246,7 +263,10 @@ def models(query: tuple[str, ...], as_json: bool) -> int:
 @json_option
 @unit_option
 def devices(query: tuple[str, ...], as_json: bool, unit: str) -> int:
-    """List devices, with what a process can get of each; QUERY is words that all must match."""
+    """List devices, with what a process can get of each; QUERY is words that all must match.
+
+    Ends with 0, or with 2 when nothing matches.
+    """
     from memplan.catalog import search_devices
 
     found = search_devices(" ".join(query))
@@ -258,9 +278,7 @@ def devices(query: tuple[str, ...], as_json: bool, unit: str) -> int:
         from memplan.cli.text import print_devices
 
         print_devices(found, _unit(unit))
-    else:
-        click.echo(f"No device matches {' '.join(query)}.", err=True)
-    return FITS
+    return _found("device", query, len(found))
 
 
 @memplan_command.command()
@@ -278,3 +296,20 @@ def schema() -> int:
 
 def _unit(text: str) -> Unit:
     return cast(Unit, text)
+
+
+def _read(plan: str, options: Mapping[str, Any] | None = None) -> Source:
+    """Read what a command is asked about, changed by the options that were given."""
+    from memplan.cli.source import read_source
+
+    return with_options(read_source(plan), options or {})
+
+
+def _found(kind: str, query: Sequence[str], count: int) -> int:
+    """Say so when a search found nothing; return the exit status."""
+    from memplan.plan.problems import quoted
+
+    if count:
+        return FITS
+    click.echo(f"No {kind} matches {quoted(' '.join(query))}.", err=True)
+    return NOTHING_FOUND

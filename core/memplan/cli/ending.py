@@ -1,6 +1,7 @@
 """How a command ends: with an answer, with an error in words, or quietly when nobody listens any more.
 
-Exit status: 0 all is well, 1 a defect in memplan, 2 bad input, 3 a scenario does not fit, 130 stopped by the keyboard.
+Exit status: 0 all is well, 1 a defect in memplan, 2 bad input (or a search
+that finds nothing, or an output that cannot be written), 3 a scenario does not fit, 130 stopped by the keyboard.
 """
 
 from __future__ import annotations
@@ -9,14 +10,16 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
+from contextlib import suppress
 
 import click
 
 from memplan.cli.commands import ReaderGoneError, memplan_command
 from memplan.cli.terminal import prepare_streams
 from memplan.errors import MemplanError
+from memplan.printable import printable, printable_lines
 
-DEFECT, BAD_INPUT, STOPPED = 1, 2, 130
+ANSWERED, DEFECT, BAD_INPUT, STOPPED = 0, 1, 2, 130
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -32,17 +35,26 @@ def run(arguments: Sequence[str]) -> int:
     except (click.Abort, KeyboardInterrupt):
         return STOPPED
     except (ReaderGoneError, BrokenPipeError):
-        return _after_broken_pipe()
+        _give_up_output()
+        return ANSWERED
     except MemplanError as problem:
         if _is_debugging(arguments):
             traceback.print_exc()
-        click.echo(f"memplan: {problem}", err=True)
+        click.echo(printable_lines(f"memplan: {problem}"), err=True)
+        return BAD_INPUT
+    except OSError as problem:
+        # Files are read and written in words of their own; what is left is the output itself.
+        if _is_debugging(arguments):
+            traceback.print_exc()
+        _give_up_output()
+        words = (problem.strerror or type(problem).__name__).lower()
+        click.echo(f"memplan: the output cannot be written: {words}.", err=True)
         return BAD_INPUT
     except Exception as problem:
         if _is_debugging(arguments):
             traceback.print_exc()
             return DEFECT
-        what = f"{type(problem).__name__}: {problem}".splitlines()[0][:200]
+        what = printable(f"{type(problem).__name__}: {problem}".splitlines()[0][:200])
         click.echo(
             f"memplan: this is a defect in memplan ({what}). Report it together with the plan and what "
             "`memplan --debug` with the same arguments prints.",
@@ -55,7 +67,7 @@ def _is_debugging(arguments: Sequence[str]) -> bool:
     return bool(arguments and arguments[0] == "--debug") or os.environ.get("MEMPLAN_DEBUG", "0") not in ("", "0")
 
 
-def _after_broken_pipe() -> int:
-    """The reader (`head`, say) has what it wanted. Python must not try to write the rest when it ends."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return 0
+def _give_up_output() -> None:
+    """Nobody takes the rest (`head` has gone away, the disk is full): Python must not try again when it ends."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

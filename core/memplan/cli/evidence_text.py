@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, get_args
 
+from memplan.cli.tables import figures_table, print_table
+from memplan.cli.text import heading
 from memplan.evidence import (
     EvidenceGroup,
     EvidenceGrouping,
@@ -40,11 +42,11 @@ def print_evidence() -> None:
     from memplan.cli.terminal import console
 
     out = console()
-    for kind, title in KINDS.items():
+    for kind, known in KINDS.items():
         rows = evidence_rows(kind)
-        out.print(f"{title}: {sum(row.exact for row in rows)}. Errors at the peak, in percent: median, worst.")
-        for by, heading in SHOWN.items():
-            out.print(_group_table(heading, evidence_groups(rows, by)))
+        out.print(f"{known}: {sum(row.exact for row in rows)}. Errors at the peak, in percent: median, worst.")
+        for by, title in SHOWN.items():
+            print_table(out, _group_table(title, evidence_groups(rows, by)))
             out.print()
     measured = measured_evidence()
     shown, inside = sum(band.runs for band in measured.bands), sum(band.inside for band in measured.bands)
@@ -62,10 +64,10 @@ def print_nearest(plan: Plan) -> None:
     for position, scenario in enumerate(plan.scenarios):
         if position:
             out.print()
-        out.print(scenario.name, style="bold")
+        out.print(heading(scenario.name))
         for kind, title in KINDS.items():
             out.print(f"{title.partition(',')[0]}, nearest first:")
-            out.print(_row_table(nearest_evidence(scenario, NEAREST[kind], kind), scenario))
+            print_table(out, _row_table(nearest_evidence(scenario, NEAREST[kind], kind), scenario))
 
 
 def evidence_json() -> str:
@@ -98,7 +100,7 @@ def nearest_json(plan: Plan) -> str:
 
 
 def _group_table(title: str, groups: Iterable[EvidenceGroup]) -> Table:
-    table = _table(title, "Cases", "Median", "Worst", "Worst case")
+    table = figures_table([title, "Cases", "Median", "Worst", "Worst case"], ["Cases", "Median", "Worst"])
     for group in groups:
         figure = group.figures[_PEAK]
         table.add_row(group.name, str(group.cases), _percent(figure.median), _percent(figure.worst), group.worst_case)
@@ -106,7 +108,7 @@ def _group_table(title: str, groups: Iterable[EvidenceGroup]) -> Table:
 
 
 def _row_table(rows: Iterable[EvidenceRow], scenario: Scenario) -> Table:
-    table = _table("Case", "Known", "Off by", "Differs in")
+    table = figures_table(["Case", "Known", "Off by", "Differs in"], ["Known", "Off by"])
     for row in rows:
         differences = ", ".join(evidence_differences(row, scenario)) or "nothing that counts"
         words = f"{differences}. {row.reason}" if row.reason else differences
@@ -116,14 +118,3 @@ def _row_table(rows: Iterable[EvidenceRow], scenario: Scenario) -> Table:
 
 def _percent(error: float) -> str:
     return f"{error * 100:.2f}"
-
-
-def _table(*titles: str) -> Table:
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="dim")
-    for title in titles:
-        is_number = title in ("Cases", "Median", "Worst", "Known", "Off by")
-        table.add_column(title, justify="right" if is_number else "left", overflow="fold", no_wrap=is_number)
-    return table

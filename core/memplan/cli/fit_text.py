@@ -6,6 +6,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from memplan.cli.fitting import DeviceAnswer, FitAnswer
+from memplan.cli.tables import figures_table, print_table
 from memplan.cli.text import COLOURS, heading, verdict_line
 from memplan.fit import fewest_words, limit_words
 from memplan.sentences import VERDICT_TITLES
@@ -25,7 +26,7 @@ def print_fit(answer: FitAnswer, unit: Unit) -> None:
     out.print()
     if hardware.devices > 1:
         out.print(f"Each of {hardware.devices:,} devices, {hardware.sharding.strategy}:")
-    out.print(_devices(answer, unit))
+    print_table(out, _devices(answer, unit))
     for line in _notes(answer):
         out.print(line, style="dim")
     for one in answer.detailed:
@@ -35,16 +36,11 @@ def print_fit(answer: FitAnswer, unit: Unit) -> None:
 
 
 def _devices(answer: FitAnswer, unit: Unit) -> Table:
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="dim", padding=(0, 1, 0, 0))
-    table.add_column(UNIT_NAMES[unit], overflow="fold")
-    table.add_column("Verdict", no_wrap=True)
-    for title in ("Usable", "Free", "Batch", "Tokens"):
-        table.add_column(title, justify="right")
-    table.add_column("Fewest")
+    figures = ["Usable", "Free", "Batch", "Tokens"]
+    table = figures_table([UNIT_NAMES[unit], "Verdict", *figures, "Fewest"], figures, keep=["Verdict"])
+    table.padding = (0, 1, 0, 0)
     own = answer.estimate.device_id
     for device_class, group in groupby(answer.devices, key=lambda one: one.fit.device.device_class):
         table.add_row(Text(device_class, style="dim"))

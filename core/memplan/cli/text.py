@@ -6,9 +6,10 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from memplan.catalog import CatalogModel, Device
+from memplan.cli.tables import figures_table, print_labelled, print_table
 from memplan.levers import LeverOffer
 from memplan.plan.scenario import Scenario
-from memplan.report.set_up import set_up_lines
+from memplan.report.set_up import set_up_lines, warning_lines
 from memplan.report.tables import instant_table
 from memplan.result import Estimate, Verdict
 from memplan.sentences import basis_sentence, process_sentence, verdict_sentence
@@ -30,14 +31,15 @@ def print_estimate(scenario: Scenario, estimate: Estimate, unit: Unit) -> None:
     out.print(verdict_line(estimate, unit))
     out.print()
     for label, words in [*set_up_lines(scenario, estimate), ("Basis", basis_sentence(estimate))]:
-        out.print(labelled(label, words))
+        print_labelled(out, label, words)
     out.print()
-    out.print(_instants(estimate, unit))
-    out.print(f"* the peak; {process_sentence(estimate, unit)}")
+    print_table(out, _instants(estimate, unit))
+    notes = ("* the peak", process_sentence(estimate, unit))
+    out.print("; ".join(note for note in notes if note))
     if estimate.warnings:
         out.print()
-        for advice in estimate.warnings:
-            out.print(labelled(advice.path, advice.message, colour="yellow"))
+        for title, words in warning_lines(estimate):
+            print_labelled(out, title, words, colour="yellow")
 
 
 def print_offers(scenario: Scenario, estimate: Estimate, offers: Sequence[LeverOffer], unit: Unit) -> None:
@@ -47,83 +49,56 @@ def print_offers(scenario: Scenario, estimate: Estimate, offers: Sequence[LeverO
     out = console()
     out.print(heading(scenario.name))
     out.print(verdict_line(estimate, unit))
-    table = _table("Lever", "Now", f"Saves, {UNIT_NAMES[unit]}", "")
+    saves = f"Saves, {UNIT_NAMES[unit]}"
+    table = figures_table(["Lever", "Now", saves, ""], [saves])
     for offer in offers:
         if offer.state == "not_applicable":
             table.add_row(offer.lever.title, "-", "", offer.sentence)
             continue
         saving = f"{to_unit(offer.saving_bytes, unit):.2f}"
         table.add_row(offer.lever.title, offer.state, saving, f"{offer.sentence} {offer.lever.price}")
-    out.print(table)
+    print_table(out, table)
 
 
 def print_models(models: Iterable[CatalogModel]) -> None:
     """Print catalog entries of models: id, kind, parameters."""
     from memplan.cli.terminal import console
 
-    table = _table("Model", "Kind", "Parameters")
+    table = figures_table(["Model", "Kind", "Parameters"], ["Parameters"])
     for model in models:
         count = model.parameters.total
         table.add_row(model.id, model.model_type, format_count(count) if count else "unknown")
-    console().print(table)
+    print_table(console(), table)
 
 
 def print_devices(devices: Iterable[Device], unit: Unit) -> None:
     """Print catalog entries of devices: id, name, what a process can get."""
     from memplan.cli.terminal import console
 
-    table = _table("Device", "Name", "Usable")
+    table = figures_table(["Device", "Name", "Usable"], ["Usable"])
     for device in devices:
         table.add_row(device.id, device.name, format_bytes(device.usable_bytes, unit))
-    console().print(table)
+    print_table(console(), table)
 
 
 def heading(name: str) -> Text:
     """What a part of the output is about."""
-    from rich.text import Text
+    from memplan.cli.terminal import plain_text
 
-    return Text(name, style="bold")
+    return plain_text(name, style="bold")
 
 
 def verdict_line(estimate: Estimate, unit: Unit) -> Text:
     """The verdict's sentence in its colour."""
-    from rich.text import Text
+    from memplan.cli.terminal import plain_text
 
-    return Text(verdict_sentence(estimate, unit), style=COLOURS[estimate.verdict])
-
-
-def labelled(label: str, words: str, colour: str = "dim") -> Table:
-    """A label and text that stays to the right of it when it wraps."""
-    from rich.table import Table
-
-    row = Table.grid(padding=(0, 2, 0, 0))
-    row.add_column(style=colour, min_width=8, no_wrap=True)
-    row.add_column(overflow="fold")
-    row.add_row(label, words)
-    return row
-
-
-def _table(*titles: str) -> Table:
-    """A table without lines; a title that names a number stands at the right."""
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="dim")
-    for title in titles:
-        is_number = title.startswith(("Saves", "Parameters", "Usable"))
-        table.add_column(title, justify="right" if is_number else "left", overflow="fold")
-    return table
+    return plain_text(verdict_sentence(estimate, unit), style=COLOURS[estimate.verdict])
 
 
 def _instants(estimate: Estimate, unit: Unit) -> Table:
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-
-    table = instant_table(estimate)
-    shown = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="dim")
-    shown.add_column(UNIT_NAMES[unit], no_wrap=True)
-    for instant in table.instants:
-        shown.add_column(instant.title, justify="right")
+    table, name = instant_table(estimate), UNIT_NAMES[unit]
+    titles = [instant.title for instant in table.instants]
+    shown = figures_table([name, *titles], titles, keep=[name])
     columns = range(len(table.instants))
     for term in table.terms:
         shown.add_row(term, *(_amount(table.bytes_at(term, column), unit) for column in columns))
