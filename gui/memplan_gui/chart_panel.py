@@ -20,7 +20,7 @@ from memplan_gui.pieces import column, label, row, shown, tip
 from memplan_gui.presenters.answer import Answer
 from memplan_gui.presenters.explanation import hover_words
 from memplan_gui.presenters.stack import NO_CHART, StackChart, chart_sentence, stack_chart
-from memplan_gui.presenters.verdict import recipe_words
+from memplan_gui.presenters.verdict import band_words, recipe_words
 from memplan_gui.segmented import Segmented
 from memplan_gui.theme import Theme
 
@@ -119,6 +119,7 @@ class ChartPanel(QWidget):
         plot = StackPlot(self._look())
         plot.pinned.connect(self.pinned)
         plot.pointed.connect(self._tell)
+        plot.need_pointed.connect(self._tell_need)
         plot.zoomed.connect(self._show_all.setVisible)
         self._column.insertWidget(1, plot, 1)
         self.plot = plot
@@ -221,3 +222,10 @@ class ChartPanel(QWidget):
             words = "\n".join(line for line in (figure, formula) if line)
             QToolTip.showText(QCursor.pos(), f"<b>{title}</b><br>{tip(words)}", self.plot)
         self.plot.setAccessibleDescription(f"{title}: {figure}. {self.sentence}")
+
+    def _tell_need(self, is_pointed: bool) -> None:
+        """Say beside the mouse what the band of the need means."""
+        if is_pointed and self._estimate is not None:
+            QToolTip.showText(QCursor.pos(), tip(band_words(self._estimate.need, self._unit)), self.plot)
+        else:
+            QToolTip.hideText()

@@ -34,6 +34,7 @@ class BreakdownView(FigureTable):
         super().__init__("Breakdown: terms by instants", self.figures, theme)
         header = self.horizontalHeader()
         header.setSectionResizeMode(QHeaderView.ResizeMode.Stretch)
+        header.setStretchLastSection(False)  # all stretch; the last one twice would reach out of the view
         header.setMinimumSectionSize(64)
         self.verticalHeader().setVisible(True)
         self.verticalHeader().setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)

@@ -10,7 +10,7 @@ from PySide6.QtGui import QColor, QPainter, QPixmap
 from memplan import UNIT_NAMES, LedgerRow, Unit
 from memplan_gui.charts.look import fill_term
 from memplan_gui.colours import TERM_LOOKS
-from memplan_gui.presenters.breakdown import Breakdown
+from memplan_gui.presenters.breakdown import TOTAL, Breakdown
 from memplan_gui.presenters.explanation import tensor_cells
 from memplan_gui.presenters.words import both_units
 from memplan_gui.theme import Theme
@@ -64,7 +64,7 @@ class BreakdownModel(QAbstractTableModel):
         self.endResetModel()
 
     def rowCount(self, parent: Index = ROOT) -> int:
-        """Terms, and the total."""
+        """The total, and terms."""
         return 0 if parent.isValid() or self._table is None else len(self._table.terms)
 
     def columnCount(self, parent: Index = ROOT) -> int:
@@ -83,7 +83,7 @@ class BreakdownModel(QAbstractTableModel):
         if role == Qt.ItemDataRole.TextAlignmentRole:
             return RIGHT
         if role == Qt.ItemDataRole.FontRole:
-            bold = column == self._table.peak or row == self.rowCount() - 1
+            bold = column == self._table.peak or self._table.terms[row] == TOTAL
             return self._theme.font("body", bold=bold)
         if role == Qt.ItemDataRole.AccessibleTextRole:
             unit = UNIT_NAMES[self._table.unit]
@@ -114,7 +114,7 @@ class BreakdownModel(QAbstractTableModel):
         if role == Qt.ItemDataRole.TextAlignmentRole:
             return LEFT
         if role == Qt.ItemDataRole.FontRole:
-            return self._theme.font("body", bold=section == self.rowCount() - 1)
+            return self._theme.font("body", bold=self._table.terms[section] == TOTAL)
         if role == Qt.ItemDataRole.DecorationRole and self._table.terms[section] in TERM_LOOKS:
             return self._swatch(self._table.terms[section])
         return None

@@ -72,14 +72,18 @@ class VerdictBar(QWidget):
     def show_verdict(self, view: VerdictView) -> None:
         """Show a verdict."""
         self._show(view.icon, view.role, view.word, view.margin, view.detail)
+        for part in (self._word, self._margin, self._detail):
+            part.setToolTip(tip(view.band))
         self._recipe.setText(f"{view.recipe} · Basis: {view.basis}")
         self._recipe.setToolTip(tip(f"{view.recipe}\n{view.basis_sentence}"))
-        self.setAccessibleDescription(f"{view.sentence} {view.recipe}. {view.basis_sentence}")
+        self.setAccessibleDescription(f"{view.sentence} {view.band} {view.recipe}. {view.basis_sentence}")
 
     def show_problem(self, problem: str) -> None:
         """Say why there is no verdict."""
         self._show("verdict-unknown", "muted", "No estimate", "", problem)
         self._recipe.clear()
+        for part in (self._word, self._margin, self._detail, self._recipe):
+            part.setToolTip("")
         self.setAccessibleDescription(f"No estimate: {problem}")
 
     def _show(self, icon: str, role: str, word: str, margin: str, detail: str) -> None:

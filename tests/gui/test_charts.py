@@ -242,3 +242,14 @@ def test_the_wheel_alone_is_left_to_what_scrolls(plot: StackPlot) -> None:
 
 def test_the_axis_begins_at_zero(plot: StackPlot) -> None:
     assert plot.getViewBox().viewRange()[0][0] == 0
+
+
+def test_the_band_of_the_need_stands_under_its_bar_and_can_be_pointed_at(plot: StackPlot) -> None:
+    marks = plot.marks()
+    assert marks is not None
+    bar, band = marks.bar_rect(2, 0, 24 * GIB), marks.need_rect(2)
+    assert band.top() > bar.bottom()
+    assert marks.scale.bytes_at(band.left()) == pytest.approx(23 * GIB)
+    assert marks.scale.bytes_at(band.right()) == pytest.approx(25 * GIB)
+    assert marks.is_on_need(band.center())
+    assert not marks.is_on_need(bar.center())

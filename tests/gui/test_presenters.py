@@ -95,10 +95,11 @@ def test_the_chart_is_told_in_a_sentence(estimate: Estimate) -> None:
 def test_table_and_chart_show_the_same_numbers(estimate: Estimate) -> None:
     chart = stack_chart(estimate, "gib")
     table = breakdown(chart)
-    assert table.terms[-1] == "total"
-    assert table.cells[-1] == tuple(bar.total for bar in chart.bars)
+    assert table.terms[0] == "total"  # the first row: it is seen without scrolling
+    assert table.cells[0] == tuple(bar.total for bar in chart.bars)
     for column in range(len(table.instants)):
-        assert sum(table.cells[row][column] for row in range(len(table.terms) - 1)) == table.cells[-1][column]
+        assert sum(row[column] for row in table.cells[1:]) == table.cells[0][column]
+    assert table.cells[0][table.peak] == estimate.need_bytes  # one figure in headline, chart and table
     assert table.instants[table.peak] == "Optimizer step"
     assert table.figure(table.terms.index("gradients"), 0) == "–"
 
@@ -107,8 +108,9 @@ def test_the_table_is_copied_as_cells_and_as_text(estimate: Estimate) -> None:
     table = breakdown(stack_chart(estimate, "gb"))
     lines = as_tsv(table).splitlines()
     assert lines[0] == "GB\tLoaded\tForward\tOptimizer step"
-    assert lines[1] == "Weights\t8.59\t8.59\t8.59"
-    assert lines[2] == "Gradients\t0\t0\t8.59"
+    assert lines[1] == "Total\t9.66\t17.2\t25.8"
+    assert lines[2] == "Weights\t8.59\t8.59\t8.59"
+    assert lines[3] == "Gradients\t0\t0\t8.59"
     assert len({len(line) for line in as_text(table).splitlines()}) == 1
 
 
@@ -117,7 +119,8 @@ def test_the_verdict_says_what_the_core_says(estimate: Estimate) -> None:
     assert view.sentence == verdict_sentence(estimate, "gib") + "."
     assert view.word == "Does not fit"
     assert view.margin == "4.0 GiB over"
-    assert view.detail == "Needs 24.0 GiB of 20.0 GiB usable, at the optimizer step · Card 20 GB"
+    assert view.detail == "Needs 24.0 GiB (23.0 to 25.0) of 20.0 GiB usable, at the optimizer step · Card 20 GB"
+    assert view.band.startswith("The need, low to high: 23.0 GiB to 25.0 GiB.")
     assert view.recipe == "bf16 weights, bf16 gradients, bf16 AdamW states: 8 bytes per parameter"
     assert view.icon == "verdict-does-not-fit"
 

@@ -10,6 +10,7 @@ import pytest
 from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
 from PySide6.QtGui import QDropEvent, QGuiApplication
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from memplan import load_plan, save_plan, verdict_sentence
@@ -82,7 +83,7 @@ def test_an_edit_changes_verdict_chart_table_and_levers(window: Window) -> None:
     assert [button.card for button in panel.levers.buttons] != cards
     assert panel.chart.chart is not None
     assert panel.details.breakdown.figures.table is not None
-    assert panel.details.breakdown.figures.table.cells[-1] == tuple(bar.total for bar in panel.chart.chart.bars)
+    assert panel.details.breakdown.figures.table.cells[0] == tuple(bar.total for bar in panel.chart.chart.bars)
 
 
 def test_typing_in_the_panel_edits_the_plan(window: Window, qtbot: QtBot) -> None:
@@ -299,6 +300,16 @@ def test_without_an_estimate_the_window_says_why(window: Window) -> None:
     assert not any(button.isVisible() for button in panel.levers.buttons)
     edit(window, "hardware.device", "a100-80gb-sxm")
     assert panel.chart.chart is not None
+
+
+def test_the_table_fits_its_view_after_there_was_none(window: Window) -> None:
+    window.resize(1360, 900)
+    table = window.answer_panel.details.breakdown
+    for device in ("abacus", "a100-80gb-sxm"):
+        edit(window, "hardware.device", device)
+        QApplication.processEvents()
+    assert table.horizontalHeader().length() == table.viewport().width()
+    assert table.horizontalScrollBar().maximum() == 0
 
 
 def test_save_open_and_recent(window: Window, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

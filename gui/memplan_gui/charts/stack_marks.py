@@ -19,6 +19,9 @@ LABEL_GAP = 12.0
 LABEL_PADDING = 6.0
 TOTAL_GAP = 8.0
 OVER_SPACING = 13.0
+NEED_HALF = 3.0
+NEED_DROP = 5.0
+"""How far under its bar the band of the need stands."""
 PIXELS_PER_TICK = 110
 
 
@@ -61,6 +64,17 @@ class StackMarks:
             if self.bar_rect(row, segment.start, segment.end).contains(point):
                 return Spot(row, segment.term)
         return None
+
+    def need_rect(self, row: int) -> QRectF:
+        """Where the band of the need stands, with room to point at it."""
+        bar = self.bar_rect(row, self.chart.need_low, self.chart.need_high)
+        middle = bar.bottom() + NEED_DROP
+        return QRectF(bar.left(), middle - NEED_HALF, bar.width(), 2 * NEED_HALF)
+
+    def is_on_need(self, point: QPointF) -> bool:
+        """Whether a point is on the band of the need."""
+        rows = (row for row, bar in enumerate(self.chart.bars) if bar.decides)
+        return any(self.need_rect(row).adjusted(-3, -1, 3, 1).contains(point) for row in rows)
 
     def segment(self, spot: Spot) -> Segment | None:
         """The segment at a spot; None when the chart no longer has it."""
@@ -162,7 +176,7 @@ def _paint_segment_label(painter: QPainter, marks: StackMarks, rect: QRectF, seg
         rect = QRectF(rect.left() if left > right else line, rect.top(), max(left, right), rect.height())
     name, value, look = segment.term, format_bytes(segment.size, marks.chart.unit).split(" ")[0], marks.look
     room = rect.width() - 2 * LABEL_PADDING
-    text = next((text for text in (f"{name} {value}", name, value) if look.width("caption", text) <= room), "")
+    text = next((text for text in (f"{name} {value}", value) if look.width("caption", text) <= room), "")
     if not text or look.height("caption") > rect.height():
         return
     term = TERM_LOOKS[segment.term]
@@ -174,23 +188,21 @@ def _paint_segment_label(painter: QPainter, marks: StackMarks, rect: QRectF, seg
 
 
 def _paint_total(painter: QPainter, marks: StackMarks, row: int, bar: Bar) -> None:
+    """The length of a bar, always at its end: away from it nobody knows whose it is."""
     text = total_text(marks.chart, bar.total, peak=bar.is_peak)
     kind: TextKind = "bold" if bar.is_peak else "body"
-    end = max(bar.total, marks.chart.need_high) if bar.decides else bar.total
-    rect = marks.bar_rect(row, end, end)
+    rect = marks.bar_rect(row, bar.total, bar.total)
     width = marks.look.width(kind, text)
     place = QRectF(rect.left() + TOTAL_GAP, rect.top(), width + 4, rect.height())
-    line = marks.scale.x(marks.chart.usable)
-    if place.left() - 4 < line < place.right() + 4:
-        place.moveLeft(line + 6)
     painter.fillRect(place.adjusted(-2, 2, 2, -2), marks.look.colour("window"))
     painter.setPen(marks.look.colour("text"))
     marks.look.write(painter, kind, text, place)
 
 
 def _paint_need(painter: QPainter, marks: StackMarks, row: int) -> None:
-    band = marks.bar_rect(row, marks.chart.need_low, marks.chart.need_high)
-    middle, half = band.center().y(), 5.0
+    """The band of the need, under its bar: on it, it would hide figures and push the total away."""
+    band = marks.need_rect(row)
+    middle, half = round(band.center().y()) + 0.5, NEED_HALF
     for colour, width in ((marks.look.colour("window"), 5), (marks.look.colour("text"), 2)):
         painter.setPen(QPen(colour, width))
         painter.drawLine(QPointF(band.left(), middle), QPointF(band.right(), middle))

@@ -77,6 +77,8 @@ class StackPlot(pg.PlotWidget):
     """The `Spot` under the mouse or the arrow keys; None when there is none."""
     pinned = Signal(object)
     """The `Spot` that was clicked, or chosen with Enter; None when it was let go."""
+    need_pointed = Signal(bool)
+    """Whether the mouse is on the band of the need."""
     zoomed = Signal(bool)
     """Whether the chart shows a part of its axis only."""
 
@@ -89,6 +91,7 @@ class StackPlot(pg.PlotWidget):
         self._pinned: Spot | None = None
         self._end = 1.0
         self._is_zoomed = False
+        self._is_on_need = False
         self.setMinimumSize(LEAST_CHART)
         self._prepare_axes()
         self._item = StackItem(self)
@@ -229,8 +232,12 @@ class StackPlot(pg.PlotWidget):
             self.pointed.emit(spot)
 
     def _mouse_moved(self, position: QPointF) -> None:
-        marks = self.marks()
-        self._point(marks.spot_at(self._item.mapFromScene(position)) if marks else None)
+        marks, point = self.marks(), self._item.mapFromScene(position)
+        self._point(marks.spot_at(point) if marks else None)
+        is_on_need = marks is not None and self._pointed is None and marks.is_on_need(point)
+        if is_on_need != self._is_on_need:
+            self._is_on_need = is_on_need
+            self.need_pointed.emit(is_on_need)
 
     def _mouse_clicked(self, event: Any) -> None:
         marks = self.marks()

@@ -1,4 +1,4 @@
-"""The chart's numbers as a table: instants by terms, and a total."""
+"""The chart's numbers as a table: the total, then instants by terms."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ TOTAL = "total"
 
 @dataclass(frozen=True, slots=True)
 class Breakdown:
-    """Rows are terms and the total, columns are instants."""
+    """Rows are the total and terms, columns are instants. The total comes first: it is seen without scrolling."""
 
     terms: tuple[str, ...]
     instants: tuple[str, ...]
@@ -37,10 +37,10 @@ def breakdown(chart: StackChart) -> Breakdown:
     columns = [{segment.term: segment.size for segment in bar.segments} for bar in chart.bars]
     cells = [tuple(column.get(term, 0) for column in columns) for term in terms]
     return Breakdown(
-        terms=(*terms, TOTAL),
+        terms=(TOTAL, *terms),
         instants=tuple(bar.title for bar in chart.bars),
         peak=next(at for at, bar in enumerate(chart.bars) if bar.is_peak),
-        cells=(*cells, tuple(bar.total for bar in chart.bars)),
+        cells=(tuple(bar.total for bar in chart.bars), *cells),
         unit=chart.unit,
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from memplan import Estimate, Unit, Verdict, basis_sentence, format_bytes, verdict_sentence
+from memplan import Estimate, Need, Unit, Verdict, basis_sentence, format_bytes, verdict_sentence
 
 ICONS: dict[Verdict, str] = {
     "fits": "verdict-fits",
@@ -28,6 +28,8 @@ class VerdictView:
     recipe: str
     basis: str
     basis_sentence: str
+    band: str
+    """What the range of the need means."""
     sentence: str
     """The whole verdict, for a screen reader."""
 
@@ -47,6 +49,7 @@ def verdict_view(estimate: Estimate, unit: Unit) -> VerdictView:
         recipe=recipe_words(estimate),
         basis=estimate.basis,
         basis_sentence=_capital(basis_sentence(estimate)),
+        band=band_words(estimate.need, unit),
         sentence=f"{sentence}.",
     )
 
@@ -54,6 +57,12 @@ def verdict_view(estimate: Estimate, unit: Unit) -> VerdictView:
 def recipe_words(estimate: Estimate) -> str:
     """What the estimate assumed: dtypes, and the bytes per parameter that follow."""
     return f"{estimate.recipe.text}: {estimate.recipe.bytes_per_parameter:.3g} bytes per parameter"
+
+
+def band_words(need: Need, unit: Unit) -> str:
+    """What the range of the need means, low to high."""
+    low, high = format_bytes(need.low, unit), format_bytes(need.high, unit)
+    return f"The need, low to high: {low} to {high}. What fragmentation and the context add, measured."
 
 
 def tight_margin(estimate: Estimate, unit: Unit) -> str:
