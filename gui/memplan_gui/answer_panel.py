@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from memplan import UNIT_NAMES, LeverOffer, Unit
@@ -24,6 +24,8 @@ from memplan_gui.verdict_bar import VerdictBar
 MARGIN = 20
 GAP = 12
 HEAD_HEIGHT = 40
+SAID_MS = 6000
+MOST_SAID = 40
 UNITS = (("GiB", "gib"), ("GB", "gb"))
 
 
@@ -47,6 +49,11 @@ class AnswerPanel(QWidget):
         self.unit_switch.set_tool_tips({"gib": "1 GiB is 2^30 bytes.", "gb": "1 GB is 10^9 bytes."})
         tip = "Write the chart as PNG, SVG or PDF (Ctrl+E)"
         self.export_button = tool_button("button", "Export chart", text="Export chart…", tip=tip)
+        self._said = label("", "caption")
+        self._silence = QTimer(self)
+        self._silence.setSingleShot(True)
+        self._silence.setInterval(SAID_MS)
+        self._silence.timeout.connect(self._said.clear)
         self.notice = NoticeBar(theme)
         self.verdict = VerdictBar(theme)
         self.chart = ChartPanel(theme)
@@ -63,6 +70,7 @@ class AnswerPanel(QWidget):
         band.setFixedHeight(HEAD_HEIGHT)
         head = row(band, spacing=8, margins=(MARGIN - 12, 0, MARGIN, 0))
         head.addWidget(self.tabs, 1, Qt.AlignmentFlag.AlignBottom)
+        head.addWidget(self._said)
         head.addWidget(self.unit_switch)
         head.addWidget(self.export_button)
         upper = QWidget()
@@ -125,6 +133,17 @@ class AnswerPanel(QWidget):
         self.unit_switch.set_value(unit)
         self.show_answer(self._answer)
         self.show_offers(self._offers, self._offers_problem)
+
+    @property
+    def said(self) -> str:
+        """What was said last, while it stands there."""
+        return self._said.text()
+
+    def say(self, text: str) -> None:
+        """Say that something was done, for a while."""
+        self._said.setText(text if len(text) <= MOST_SAID else text[: MOST_SAID - 1] + "…")
+        self._said.setToolTip(text)
+        self._silence.start()
 
     def explain(self, spot: Spot | None) -> None:
         """Show how a segment comes about."""

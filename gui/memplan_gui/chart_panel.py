@@ -164,20 +164,20 @@ class ChartPanel(QWidget):
         self.steps.set_value(step)
         self._choose_step(step)
 
-    def painter_of_picture(self, title: str, sentence: str) -> Callable[[QPainter], None] | None:
+    def painter_of_picture(self, title: str, subtitle: str, sentence: str) -> Callable[[QPainter], None] | None:
         """What paints the chart as a picture that stands alone; None when there is no chart."""
         if self.chart is None or self._estimate is None:
             return None
-        picture = StackPicture(self.chart, title, sentence, recipe_words(self._estimate))
+        picture = StackPicture(self.chart, title, subtitle, sentence, recipe_words(self._estimate))
         fonts = chart_fonts(self.fontInfo().family(), self._theme.body_pixels)
         look = paper_look(*fonts)
         return lambda painter: paint_picture(painter, picture, look, PICTURE_SIZE)
 
-    def image(self, title: str, sentence: str) -> QImage | None:
+    def image(self, title: str, subtitle: str, sentence: str) -> QImage | None:
         """The chart as a picture for the clipboard."""
         from memplan_gui.charts.export import image_of
 
-        paint = self.painter_of_picture(title, sentence)
+        paint = self.painter_of_picture(title, subtitle, sentence)
         return image_of(paint, QSizeF(PICTURE_SIZE)) if paint else None
 
     def _look(self) -> ChartLook:

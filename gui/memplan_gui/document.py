@@ -24,10 +24,11 @@ def new_plan() -> Plan:
 
 
 def model_of_config(config: dict[str, Any], path: Path) -> dict[str, Any]:
-    """A model's configuration as a scenario names it; it is called what it calls itself, or after its folder."""
+    """A model's configuration as a scenario names it: what it calls itself, else its folder, or a file's own name."""
     given = config.get("_name_or_path")
     folder = path if path.is_dir() else path.parent
-    name = given if isinstance(given, str) and given else folder.name or path.stem
+    own = folder.name if path.is_dir() or path.name == "config.json" else path.stem
+    name = given if isinstance(given, str) and given else own or path.stem
     return {"config": config, "name": name[:200]}
 
 
@@ -53,6 +54,7 @@ class PlanDocument(QObject):
         self.undo_stack = QUndoStack(self)
         # Signal to signal: the stack speaks while it dies, and Qt alone knows that its listener is gone by then.
         self.undo_stack.cleanChanged.connect(self.file_changed)
+        self._config_files: list[tuple[dict[str, Any], Path]] = []
         self._gesture = 0
         self._gesture_path = ""
         self._since_edit = QElapsedTimer()
@@ -76,6 +78,12 @@ class PlanDocument(QObject):
     def modified(self) -> bool:
         """Whether the plan differs from its file."""
         return not self.undo_stack.isClean()
+
+    @property
+    def config_file(self) -> Path | None:
+        """Where the model's configuration was read from; a plan holds the configuration itself, not its place."""
+        config = self.scenario.model.config
+        return next((path for known, path in reversed(self._config_files) if config and known == config), None)
 
     @property
     def file_differs(self) -> bool:
@@ -155,7 +163,9 @@ class PlanDocument(QObject):
             MemplanError: why not.
         """
         where = self.full_path("model")
-        plan = replaced(self.plan, where, model_of_config(read_config(path), path))
+        config = read_config(path)
+        plan = replaced(self.plan, where, model_of_config(config, path))
+        self._config_files.append((config, path))
         self.end_gesture()
         self._push(PlanState(plan, self.current), f"Model from {path.name}", self._gesture_of(where))
         self.end_gesture()

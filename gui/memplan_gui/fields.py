@@ -7,8 +7,17 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from PySide6.QtCore import QEvent, Qt, Signal
-from PySide6.QtGui import QFocusEvent, QKeyEvent, QKeySequence, QWheelEvent
-from PySide6.QtWidgets import QCheckBox, QComboBox, QLineEdit, QPlainTextEdit, QStyledItemDelegate, QWidget
+from PySide6.QtGui import QFocusEvent, QKeyEvent, QKeySequence, QPainter, QPaintEvent, QPalette, QWheelEvent
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QComboBox,
+    QLineEdit,
+    QPlainTextEdit,
+    QStyle,
+    QStyledItemDelegate,
+    QStyleOptionFrame,
+    QWidget,
+)
 
 from memplan import Unit, parse_count
 from memplan_gui.presenters.words import bytes_text, count_text, fraction_text, parse_bytes, parse_fraction
@@ -172,6 +181,20 @@ class TextEdit(ParsedEdit):
     def __init__(self, *, optional: bool = False, placeholder: str = "", parent: QWidget | None = None) -> None:
         super().__init__(lambda text: text.strip() or (None if optional else ""), lambda value: value or "", parent)
         self.setPlaceholderText(placeholder or ("not given" if optional else ""))
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Of a text that is too long, show the beginning, and that there is more."""
+        option = QStyleOptionFrame()
+        self.initStyleOption(option)
+        place = self.style().subElementRect(QStyle.SubElement.SE_LineEditContents, option, self).adjusted(2, 0, -2, 0)
+        shown = self.fontMetrics().elidedText(self.text(), Qt.TextElideMode.ElideRight, place.width())
+        if self.hasFocus() or shown == self.text():
+            super().paintEvent(event)
+            return
+        painter = QPainter(self)
+        self.style().drawPrimitive(QStyle.PrimitiveElement.PE_PanelLineEdit, option, painter, self)
+        painter.setPen(option.palette.color(QPalette.ColorRole.Text))  # type: ignore[attr-defined]  # every option has one
+        painter.drawText(place, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, shown)
 
 
 class NamesEdit(ParsedEdit):

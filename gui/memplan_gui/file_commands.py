@@ -25,6 +25,10 @@ class FileCommands(QObject):
     """What went wrong, for the line in the window."""
     done = Signal()
     """A file was read or written: an older failure is no longer news."""
+    written = Signal(str)
+    """A short word on what was written, for the line beside the tabs."""
+    begun = Signal()
+    """A new plan stands there, and has no title of its own yet."""
     recent_changed = Signal()
 
     def __init__(self, window: QWidget, document: PlanDocument, settings: Settings) -> None:
@@ -36,6 +40,7 @@ class FileCommands(QObject):
         if self.may_go_on():
             self._document.begin(new_plan())
             self.done.emit()
+            self.begun.emit()
 
     def open(self) -> None:
         """Ask for a file and open it."""
@@ -87,19 +92,19 @@ class FileCommands(QObject):
         path = dialogs.ask_save(self._window, "Save as", dialogs.PLAN_FILTER, str(self._folder_to_write() / name))
         return path is not None and self._save(path)
 
-    def export_chart(self, chart: ChartPanel, title: str, sentence: str) -> None:
+    def export_chart(self, chart: ChartPanel, title: str, subtitle: str, sentence: str) -> None:
         """Ask for a file and paint the chart into it."""
         from memplan_gui.charts.export import export
 
-        paint = chart.painter_of_picture(title, sentence)
+        paint = chart.painter_of_picture(title, subtitle, sentence)
         if paint is None:
             self.failed.emit("There is no chart to export: the estimate could not be made.")
             return
         scenario = self._document.scenario.name
         name = str(self._folder_to_write() / f"{file_stem(self._document.name, scenario)}.png")
         path = dialogs.ask_save(self._window, "Export chart", dialogs.PICTURE_FILTER, name)
-        if path is not None:
-            self._try(lambda: export(path, paint, QSizeF(PICTURE_SIZE), title))
+        if path is not None and self._try(lambda: export(path, paint, QSizeF(PICTURE_SIZE), title)):
+            self.written.emit(f"Exported {path.name}")
 
     def may_go_on(self) -> bool:
         """Whether the open document may be left: saved, unchanged, or given up."""
@@ -131,6 +136,7 @@ class FileCommands(QObject):
             return False
         self.remember(path)
         self.done.emit()
+        self.written.emit(f"Saved {path.name}")
         return True
 
     def _try(self, action: Callable[[], None]) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QFrame, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QPushButton, QScrollArea, QSizePolicy, QVBoxLayout, QWidget
 
 from memplan import Estimate, Scenario, Unit, facts_at
 from memplan_gui.binding import Binding
@@ -21,6 +21,8 @@ from memplan_gui.theme import Theme
 from memplan_gui.window import PANEL_WIDTH
 
 MARGIN = 8
+SCROLL_MARGIN = 11
+"""At the right: the scroll bar stands in it, and must not cut the frame of what has the keyboard."""
 SECTION_GAP = 16
 
 
@@ -62,6 +64,7 @@ class PlanPanel(QFrame):
             shown(fold, spec.applies(scenario))
             self._summarise(spec, fold)
         self._source.show_plan()
+        self._show_config()
         self._recipe.show_plan()
 
     def _show_another(self) -> None:
@@ -106,6 +109,11 @@ class PlanPanel(QFrame):
         line = next(line for line in self.rows.values() if not line.isHidden())
         line.editor.setFocus(Qt.FocusReason.ShortcutFocusReason)
 
+    def choose_title(self) -> None:
+        """Give the keyboard to the title, all of it chosen: what is typed replaces it."""
+        self.title.setFocus(Qt.FocusReason.OtherFocusReason)
+        self.title.selectAll()
+
     def _scrolled_column(self) -> QVBoxLayout:
         scroll = QScrollArea()
         scroll.setWidgetResizable(True)
@@ -116,7 +124,7 @@ class PlanPanel(QFrame):
         content.setFixedWidth(PANEL_WIDTH - 1)  # the scroll bar comes and goes over the margin: no field moves
         scroll.setWidget(content)
         column(self, margins=(0, 0, 1, 0)).addWidget(scroll)
-        return column(content, margins=(MARGIN, 12, MARGIN, 2 * MARGIN))
+        return column(content, margins=(MARGIN, 12, SCROLL_MARGIN, 2 * MARGIN))
 
     def _build_title(self) -> None:
         self.title = title = TextEdit(placeholder="Untitled")
@@ -143,12 +151,32 @@ class PlanPanel(QFrame):
             self._source = ModelSource(self._document)
             self._source.config_wanted.connect(self.config_wanted)
             head.addWidget(self._source)
+            self._column.addWidget(self._build_config())
             self._build_captions()
         for fold_spec in section.folds:
             fold = Fold(fold_spec.title, self._theme)
             fold.toggled.connect(lambda _, fold_spec=fold_spec, fold=fold: self._fold_toggled(fold_spec, fold))
             self._folds.append((fold_spec, fold))
             self._column.addWidget(fold)
+
+    def _build_config(self) -> QWidget:
+        """Under the name of a model from a config.json: its file, and the way to another one."""
+        self._config_line = QWidget()
+        self._config_name = label("", "caption")
+        self._config_name.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        self.open_another = QPushButton("Open another…")
+        self.open_another.setToolTip("Choose another config.json as the model (Ctrl+Shift+O)")
+        self.open_another.clicked.connect(self.config_wanted)
+        line = row(self._config_line, spacing=8, margins=(INSET, 0, INSET, 4))
+        line.addWidget(self._config_name, 1)
+        line.addWidget(self.open_another)
+        return self._config_line
+
+    def _show_config(self) -> None:
+        path = self._document.config_file
+        shown(self._config_line, self._document.scenario.model.kind == "config")
+        self._config_name.setText(f"{path.parent.name}/{path.name}" if path else "config.json, kept in the plan")
+        self._config_name.setToolTip(str(path or ""))
 
     def _build_captions(self) -> None:
         self._model_caption = label("", "caption", wraps=True, selectable=True)

@@ -100,7 +100,7 @@ QTabBar::tear { width: 0; image: none; }
 QTabBar QToolButton { background: $window; border: 1px solid $hairline; border-radius: ${radius}px; margin: 8px 0; }
 QTabBar::tab {
   background: transparent; color: $muted; border: none; border-bottom: 2px solid transparent;
-  padding: 7px 12px 5px 12px;
+  padding: 6px 12px 4px 12px; min-height: 22px;
 }
 QTabBar::tab:hover { color: $text; }
 QTabBar::tab:selected { color: $text; border-bottom-color: $accent; }

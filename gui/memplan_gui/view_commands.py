@@ -48,9 +48,9 @@ class ScenarioCommands(QObject):
             rename_scenario(self._document, self._document.current, name)
 
 
-def copy_picture(chart: ChartPanel, title: str, sentence: str) -> None:
+def copy_picture(chart: ChartPanel, title: str, subtitle: str, sentence: str) -> None:
     """Put the chart on the clipboard as a picture."""
-    image = chart.image(title, sentence)
+    image = chart.image(title, subtitle, sentence)
     if image is not None:
         QGuiApplication.clipboard().setImage(image)
 

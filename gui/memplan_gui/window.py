@@ -151,6 +151,9 @@ class Window(QMainWindow):
         self.plan_panel.config_wanted.connect(self.files.open_config)
         self.files.failed.connect(lambda text: panel.notice.say(text, "error"))
         self.files.done.connect(lambda: panel.notice.clear("error"))
+        self.files.written.connect(panel.say)
+        self.files.begun.connect(self.plan_panel.choose_title)
+        document.replaced_whole.connect(lambda: panel.explain(None))
         self.files.recent_changed.connect(self._fill_recent_menu)
         document.file_changed.connect(self._show_title)
         document.changed.connect(lambda paths: self._show_title() if "title" in paths else None)
@@ -186,9 +189,9 @@ class Window(QMainWindow):
             "save_as": files.save_as,
             "export_chart": self._export_chart,
             "quit": self.close,
-            "copy_picture": lambda: copy_picture(chart, *self._picture_words()),
-            "copy_table": lambda: copy_table(chart),
-            "copy_text": lambda: copy_text(chart),
+            "copy_picture": lambda: self._copy(lambda: copy_picture(chart, *self._picture_words()), "picture"),
+            "copy_table": lambda: self._copy(lambda: copy_table(chart), "table"),
+            "copy_text": lambda: self._copy(lambda: copy_text(chart), "text"),
             **scenarios.slots(),
             "show_gb": lambda: self.set_unit("gb" if self._settings.unit == "gib" else "gib"),
             "show_first_step": lambda: chart.choose_step("later" if chart.steps.value() == "first" else "first"),
@@ -224,10 +227,19 @@ class Window(QMainWindow):
             self.answer_panel.show_offers((), mistake_words(mistake))
         self._name_levers()
 
-    def _picture_words(self) -> tuple[str, str]:
-        scenario = self.document.scenario.name
-        verdict = self.answer_panel.verdict_words
-        return f"{self.document.name} — {scenario}", verdict.sentence if verdict else ""
+    def _picture_words(self) -> tuple[str, str, str]:
+        from memplan_gui.presenters.labels import picture_subtitle
+
+        scenario, estimate = self.document.scenario, self.answers.answer().estimate
+        verdict, first = self.answer_panel.verdict_words, self.answer_panel.chart.steps.value() == "first"
+        subtitle = picture_subtitle(scenario, estimate, first_step=first) if estimate else ""
+        return f"{self.document.name} — {scenario.name}", subtitle, verdict.sentence if verdict else ""
+
+    def _copy(self, copy: Callable[[], object], what: str) -> None:
+        """Copy something of the chart, and say so: nothing else on screen would show it."""
+        if self.answer_panel.chart.chart is not None:
+            copy()
+            self.answer_panel.say(f"Copied the {what}")
 
     def _export_chart(self) -> None:
         self.files.export_chart(self.answer_panel.chart, *self._picture_words())

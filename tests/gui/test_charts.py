@@ -36,7 +36,9 @@ def look(qapp: object) -> ChartLook:
 
 @pytest.fixture
 def paint(estimate: Estimate, look: ChartLook) -> Paint:
-    picture = StackPicture(stack_chart(estimate, "gib"), "Plan — scenario", "Does not fit: 4 GiB over.", "bf16 weights")
+    picture = StackPicture(
+        stack_chart(estimate, "gib"), "Plan — scenario", "a model", "Does not fit: 4 GiB over.", "bf16 weights"
+    )
     return lambda painter: paint_picture(painter, picture, look)
 
 

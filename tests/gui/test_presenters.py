@@ -154,6 +154,14 @@ def test_equal_advice_is_given_once(estimate: Estimate) -> None:
     assert advice_by_path(advised, {"training.method"}) == {"training.method": "a\nb"}
 
 
+def test_advice_under_another_field_names_its_own(estimate: Estimate) -> None:
+    offload = Advice("hardware.offload.optimizer", "slow.")
+    advised = replace(estimate, warnings=(offload,))
+    title = facts_at(Scenario, offload.path).title
+    assert advice_by_path(advised, {"hardware.device"}) == {"hardware.device": f"{title}: slow."}
+    assert advice_by_path(advised, {offload.path}) == {offload.path: "slow."}
+
+
 def test_the_model_is_captioned_by_its_counts(estimate: Estimate) -> None:
     assert model_caption(estimate) == "4.00B parameters · all trained"
     lora = replace(estimate, parameters=replace(estimate.parameters, trainable=40_000_000, active=10**9))

@@ -10,7 +10,7 @@ import pytest
 from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
 from PySide6.QtGui import QDropEvent, QGuiApplication
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QScrollArea
 from pytestqt.qtbot import QtBot
 
 from memplan import load_plan, save_plan, verdict_sentence
@@ -296,7 +296,7 @@ def test_without_an_estimate_the_window_says_why(window: Window) -> None:
     assert panel.verdict.text.startswith("No estimate")
     assert "abacus" in panel.verdict.text
     assert panel.chart.chart is None
-    assert panel.chart.image("", "") is None
+    assert panel.chart.image("", "", "") is None
     assert not any(button.isVisible() for button in panel.levers.buttons)
     edit(window, "hardware.device", "a100-80gb-sxm")
     assert panel.chart.chart is not None
@@ -318,6 +318,7 @@ def test_save_open_and_recent(window: Window, tmp_path: Path, monkeypatch: pytes
     edit(window, BATCH, 2)
     window.menus.actions["save"].trigger()
     assert load_plan(path) == window.document.plan
+    assert window.answer_panel.said == "Saved run.memplan"
     assert not window.isWindowModified()
     saved = window.document.plan
     window.menus.actions["new"].trigger()
@@ -423,6 +424,7 @@ def test_copies_reach_the_clipboard(window: Window) -> None:
     assert clipboard.text().startswith("GiB\tLoaded\tForward")
     window.menus.actions["copy_text"].trigger()
     assert clipboard.text().startswith("GiB  ")
+    assert window.answer_panel.said == "Copied the text"
     window.menus.actions["copy_picture"].trigger()
     assert clipboard.image().size().toTuple() == (1920, 960)
 
@@ -442,7 +444,10 @@ def test_export_writes_the_chosen_file(window: Window, tmp_path: Path, monkeypat
     path = tmp_path / "chart.svg"
     monkeypatch.setattr(dialogs, "ask_save", lambda *_: path)
     window.answer_panel.export_button.click()
-    assert path.read_text(encoding="utf-8").startswith("<?xml")
+    svg = path.read_text(encoding="utf-8")
+    assert svg.startswith("<?xml")
+    assert "Llama-3.1-8B · Full fine-tune · 1 × 2048 tokens · A100 SXM4 80 GB · later steps" in svg
+    assert window.answer_panel.said == "Exported chart.svg"
     monkeypatch.setattr(dialogs, "ask_save", lambda *_: tmp_path / "chart.bmp")
     window.menus.actions["export_chart"].trigger()
     assert "End it in .png, .svg or .pdf" in window.answer_panel.notice.text
@@ -464,3 +469,57 @@ def test_a_folded_fold_says_what_is_in_it(window: Window) -> None:
     assert fold.header.text() == "Implementation"
     edit(window, "training.attention", "eager")
     assert fold.header.text().startswith("Implementation · 1 changed")
+
+
+CONFIG = (
+    '{"model_type": "llama", "hidden_size": 256, "intermediate_size": 688, "num_hidden_layers": 2,'
+    '"num_attention_heads": 4, "num_key_value_heads": 2, "vocab_size": 1000, "architectures": ["LlamaForCausalLM"]}'
+)
+
+
+def test_a_config_shows_its_file_and_the_way_to_another(
+    window: Window, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    panel = window.plan_panel
+    assert panel.open_another.isHidden() or panel._config_line.isHidden()
+    first, second = tmp_path / "good.json", tmp_path / "strange.json"
+    first.write_text(CONFIG)
+    second.write_text('{"model_type": "abacus"}')
+    drop(window, first)
+    assert panel.rows["model.name"].editor.text() == "good"  # type: ignore[attr-defined]  # a TextEdit
+    assert panel._config_name.text() == f"{tmp_path.name}/good.json"
+    assert panel.open_another.isVisible()
+    monkeypatch.setattr(dialogs, "ask_open", lambda *_: second)
+    panel.open_another.click()
+    assert window.answers.answer().estimate is None
+    assert panel.rows["model.name"].editor.text() == "strange"  # type: ignore[attr-defined]
+    window.document.undo_stack.undo()
+    assert panel._config_name.text() == f"{tmp_path.name}/good.json"
+
+
+def test_a_new_plan_begins_with_its_title_and_explains_nothing(window: Window) -> None:
+    window.answer_panel.explain(Spot(1, "activations"))
+    window.menus.actions["new"].trigger()
+    assert window.plan_panel.title.selectedText() == "Untitled"
+    assert window.answer_panel.spot is None
+    assert window.answer_panel.chart.plot is not None
+    assert window.answer_panel.chart.plot.pinned_spot is None
+
+
+def test_tabs_stand_at_the_same_height_however_many_there_are(window: Window) -> None:
+    bar = window.answer_panel.tabs.bar
+    one = (bar.height(), bar.tabRect(0).height(), bar.y())
+    window.menus.actions["duplicate"].trigger()
+    QApplication.processEvents()
+    assert (bar.height(), bar.tabRect(0).height(), bar.y()) == one
+
+
+def test_the_scroll_bar_cuts_no_frame(window: Window) -> None:
+    for title in ("Precision", "Implementation", "Offload and headroom"):
+        window.plan_panel.open_fold(title)
+    QApplication.processEvents()
+    scroll = window.plan_panel.findChild(QScrollArea)
+    assert isinstance(scroll, QScrollArea)
+    assert scroll.verticalScrollBar().isVisible()
+    title = window.plan_panel.title
+    assert title.mapTo(scroll.viewport(), title.rect().topRight()).x() < scroll.viewport().width()

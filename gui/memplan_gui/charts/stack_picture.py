@@ -1,4 +1,4 @@
-"""The stacked chart as a picture that stands alone: title, verdict, marks, axis, legend, recipe."""
+"""The stacked chart as a picture that stands alone: title, what was estimated, verdict, marks, axis, legend, recipe."""
 
 from __future__ import annotations
 
@@ -25,6 +25,8 @@ class StackPicture:
 
     chart: StackChart
     title: str
+    subtitle: str
+    """What was estimated: model, method, batch, device, step."""
     sentence: str
     recipe: str
 
@@ -34,12 +36,13 @@ def paint_picture(painter: QPainter, picture: StackPicture, look: ChartLook, siz
     painter.fillRect(QRectF(QPointF(0, 0), size), look.colour("window"))
     width = size.width() - 2 * MARGIN
     _line(painter, look, picture.title, QRectF(MARGIN, MARGIN - 4, width, LINE), "bold")
-    _line(painter, look, picture.sentence, QRectF(MARGIN, MARGIN - 4 + LINE, width, LINE))
+    _line(painter, look, picture.subtitle, QRectF(MARGIN, MARGIN - 4 + LINE, width, LINE), "caption")
+    _line(painter, look, picture.sentence, QRectF(MARGIN, MARGIN - 4 + 2 * LINE, width, LINE))
     entries = place_entries(legend_texts(picture.chart), look, width)
     foot = size.height() - MARGIN - LINE
     legend_top = foot - legend_height(entries) - 4
     left = MARGIN + row_labels_width(picture.chart, look)
-    top = MARGIN + 2 * LINE + 32
+    top = MARGIN + 3 * LINE + 32
     area = QRectF(left, top, size.width() - MARGIN - left, legend_top - AXIS_HEIGHT - 8 - top)
     scale = Scale(0.0, end_of_axis(picture.chart, look, area.width()), area.left(), area.right())
     paint_stack(painter, StackMarks(picture.chart, area, scale, look), clip=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from memplan import Estimate, format_count
+from memplan import Estimate, MemplanError, Scenario, facts_at, format_count
 
 ROWS_FOR_SECTION: dict[str, tuple[str, ...]] = {
     "model": ("model.catalog", "model.name"),
@@ -33,10 +33,26 @@ def advice_by_path(estimate: Estimate, shown: Collection[str]) -> dict[str, str]
     """The advice for each shown row, one sentence under another; under "" what no row can take."""
     advice: dict[str, list[str]] = {}
     for word in estimate.warnings:
-        sentences = advice.setdefault(row_for(word.path, shown), [])
-        if word.message not in sentences:
-            sentences.append(word.message)
+        row = row_for(word.path, shown)
+        sentences, sentence = advice.setdefault(row, []), f"{field_words(word.path, row)}{word.message}"
+        if sentence not in sentences:
+            sentences.append(sentence)
     return {row: "\n".join(sentences) for row, sentences in advice.items()}
+
+
+def field_words(path: str, row: str) -> str:
+    """The field that advice speaks of, where it stands under another one; nothing for a whole section.
+
+    >>> field_words("hardware.offload.optimizer", "hardware.device")
+    'Offload optimizer: '
+    """
+    if path == row:
+        return ""
+    try:
+        facts = facts_at(Scenario, path)
+    except MemplanError:
+        return ""
+    return "" if facts.section else f"{facts.title}: "
 
 
 def model_caption(estimate: Estimate) -> str:

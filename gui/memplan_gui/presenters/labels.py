@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import re
 
+from memplan import Estimate, Scenario
+from memplan_gui.presenters.words import choice_title
+
 MOST_TAB_LETTERS = 28
 
 
@@ -21,3 +24,16 @@ def file_stem(*names: str) -> str:
     """
     text = " ".join(name for name in names if name.strip())
     return re.sub(r"[^\w.]+", "-", text).strip("-.")[:120] or "plan"
+
+
+def picture_subtitle(scenario: Scenario, estimate: Estimate, *, first_step: bool) -> str:
+    """What a picture of the chart is about, for who sees it away from the plan."""
+    training = scenario.training
+    parts = (
+        estimate.model_name,
+        choice_title("method", training.method),
+        f"{training.micro_batch} × {training.sequence_length} tokens",
+        estimate.device_name,
+        "first step" if first_step else "later steps",
+    )
+    return " · ".join(parts)

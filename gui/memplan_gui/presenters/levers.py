@@ -95,4 +95,5 @@ def reason_words(sentence: str) -> str:
     'The micro-batch is 1 already'
     """
     reason = sentence.removeprefix("Does not apply: ").rstrip(".")
-    return reason[:1].upper() + reason[1:]
+    first = reason.partition(" ")[0]
+    return reason if "_" in first else reason[:1].upper() + reason[1:]  # a name of a choice stays as it is
