@@ -193,7 +193,7 @@ class TextEdit(ParsedEdit):
             return
         painter = QPainter(self)
         self.style().drawPrimitive(QStyle.PrimitiveElement.PE_PanelLineEdit, option, painter, self)
-        painter.setPen(option.palette.color(QPalette.ColorRole.Text))  # type: ignore[attr-defined]  # every option has one
+        painter.setPen(option.palette.color(QPalette.ColorRole.Text))
         painter.drawText(place, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, shown)
 
 
