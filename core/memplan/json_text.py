@@ -32,12 +32,12 @@ def read_json(data: bytes, *, place: str, error: type[MemplanError]) -> Any:
 
 
 def read_loose_json(data: bytes, *, place: str, error: type[MemplanError]) -> Any:
-    """Read JSON as Python programs write it: NaN and infinities become `{"__float__": "Infinity"}`.
+    """Read JSON as Python programs write it: no key twice; NaN and infinities become `{"__float__": "Infinity"}`.
 
     Model configurations hold such values (`"time_step_limit": [0.0, Infinity]`); the tagged form is the one that
     transformers 5 writes, and a plan can carry it.
     """
-    return _read(data, place, error, on_special=lambda name: {"__float__": name}, pairs=dict)
+    return _read(data, place, error, on_special=lambda name: {"__float__": name}, pairs=_unique_keys)
 
 
 def _read(

@@ -103,3 +103,8 @@ def test_numbers_that_json_lacks_are_tagged_as_transformers_tags_them() -> None:
     config = parse_config(b'{"model_type": "mamba2", "time_step_limit": [0.0, Infinity], "x": NaN, "y": -1e999}')
     assert config["time_step_limit"] == [0.0, {"__float__": "Infinity"}]
     assert (config["x"], config["y"]) == ({"__float__": "NaN"}, {"__float__": "-Infinity"})
+
+
+def test_a_key_that_stands_twice_is_refused_as_in_a_plan() -> None:
+    twice = b'{"model_type": "llama", "hidden_size": 64, "hidden_size": 128, "x": Infinity}'
+    assert refusal(twice) == 'the key "hidden_size" stands twice in one object.'

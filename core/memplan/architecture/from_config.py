@@ -11,6 +11,7 @@ from typing import Any
 from memplan.architecture.config_reader import ConfigReader
 from memplan.architecture.families import NEAREST, composition_of
 from memplan.architecture.parts import Architecture
+from memplan.architecture.refusals import check_layer_types, refuse_other_kinds
 from memplan.architecture.towers import tower_of
 from memplan.errors import ConfigError
 
@@ -31,7 +32,11 @@ def architecture_of(config: Mapping[str, Any]) -> Architecture:
 @lru_cache(maxsize=512)
 def _cached(key: str) -> Architecture:
     reader = ConfigReader(json.loads(key))
-    compose = composition_of(reader.model_type) or composition_of(NEAREST)
+    check_layer_types(reader.config)
+    compose = composition_of(reader.model_type)
+    if compose is None:
+        refuse_other_kinds(reader)
+        compose = composition_of(NEAREST)
     assert compose is not None, "the nearest composition is always there"
     architecture = compose(reader)
     tower = tower_of(reader)

@@ -13,6 +13,7 @@ from memplan.architecture.families.latent import read_latent_attention
 from memplan.architecture.linear_parts import Nothing, ShortConvolution, StateSpace
 from memplan.architecture.parts import Architecture, Layer, Linear, Mlp, Norm, Rotary, Weight
 from memplan.errors import ConfigError
+from memplan.plan.problems import shown
 
 CAVEAT = (
     "State-space layers are walked as fused kernels keep their tensors, not traced; "
@@ -93,6 +94,8 @@ def _jamba(reader: ConfigReader) -> Architecture:
 
 
 _NEMOTRON = {"M": "mamba", "E": "moe", "*": "attention", "-": "mlp"}
+_NEMOTRON_NEWER = {"linear_attention": "mamba", "full_attention": "attention"}
+"""What transformers 5.24 writes for them."""
 
 
 def _nemotron_h(reader: ConfigReader) -> Architecture:
@@ -114,6 +117,10 @@ def _nemotron_h(reader: ConfigReader) -> Architecture:
         layers["mlp"] = Layer(attention=nothing, mlp=mlp, attention_norm=None, mlp_norm=norm)
     if "moe" in names:
         layers["moe"] = Layer(attention=nothing, mlp=_nemotron_experts(reader), attention_norm=None, mlp_norm=norm)
+    names = [_NEMOTRON_NEWER.get(name, name) for name in names]
+    if not names or (wrong := next((name for name in names if name not in layers), None)):
+        words = f"found {shown(wrong)}; allowed are {', '.join(_NEMOTRON.values())}" if names else "it names no layer"
+        raise ConfigError(words, place="config.layers_block_type")
     order = runs(layers[name] for name in names)
     return replace(compose_decoder(reader, order), caveat=CAVEAT)
 
