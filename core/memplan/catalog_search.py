@@ -8,15 +8,21 @@ from collections.abc import Callable, Iterable
 from typing import Generic, Protocol, TypeVar
 
 from memplan.errors import UnknownEntryError
+from memplan.printable import printable
 
 # A number keeps its point ("3.1", "0.8b"); whatever else is neither letter nor digit separates words.
 _WORD = re.compile(r"[^\W_]+(?:\.\d[^\W_]*)*")
+
+_BEFORE_NUMBER = re.compile(r"(?<=[^\W\d_])(?=\d)")
+"""Where a name and its number stand together ("qwen2.5", "a100"): people also type them apart."""
+_SEPARATORS = re.compile(r"[\s_./-]+")
 
 # How well a typed word matches, best first: the whole word, its start, the start of a longer number, somewhere inside.
 _WHOLE, _START, _START_OF_NUMBER, _INSIDE = range(4)
 
 _GAP = re.compile(r"[\s_-]+")
 _NOT_IN_NAME = 1000
+_LONGEST_NAME = 60
 
 
 class Entry(Protocol):
@@ -61,12 +67,17 @@ class CatalogIndex(Generic[EntryT]):
         """The entry of that id or alias, in capitals or not; UnknownEntryError suggests the closest."""
         found = self._by_name.get(_folded(name))
         if found is None:
-            raise UnknownEntryError(f'no {self.kind} "{name}" in the catalog.', remedy=self._suggestion(name))
+            raise UnknownEntryError(f"no {self.kind} {_shortened(name)} in the catalog.", remedy=self._suggestion(name))
         return found
 
     def search(self, query: str) -> tuple[EntryT, ...]:
-        """Entries that match every word of the query, best first; all of them for an empty query."""
+        """Entries that match every word of the query, best first; all of them for an empty query.
+
+        Words are words: a query of other signs alone (".*") matches nothing.
+        """
         typed = words(query)
+        if not typed and _SEPARATORS.sub("", query):
+            return ()
         ranked = []
         for place, (entry, own) in enumerate(zip(self.entries, self._words, strict=True)):
             ranks = [own.rank(word) for word in typed]
@@ -111,6 +122,7 @@ class _Words:
     def __init__(self, entry: Entry, more: Iterable[str]) -> None:
         names = (entry.id, entry.name, *entry.aliases)
         self.of_names = tuple(dict.fromkeys(word for name in names for word in words(name)))
+        self.parts = tuple(dict.fromkeys(part for word in self.of_names for part in _apart(word)))
         self.more = tuple(dict.fromkeys(word for text in more for word in words(text)))
         # "rtx4090" means "RTX 4090", "llama3.1" means "Llama-3.1".
         self.run_together = tuple("".join(words(name)) for name in names)
@@ -120,10 +132,16 @@ class _Words:
         rank = _rank(word, self.of_names)
         if rank is not None:
             return rank
-        rank = _rank(word, self.more)
-        if rank is not None:
-            return rank + 1
+        ranks = [found + 1 for found in (_rank(word, self.parts), _rank(word, self.more)) if found is not None]
+        if ranks:
+            return min(ranks)
         return _INSIDE if any(name.startswith(word) for name in self.run_together) else None
+
+
+def _apart(word: str) -> list[str]:
+    """A name and its number, where a word is both."""
+    parts = _BEFORE_NUMBER.split(word, maxsplit=1)
+    return parts if len(parts) > 1 else []
 
 
 def _rank(word: str, among: tuple[str, ...]) -> int | None:
@@ -151,3 +169,8 @@ def _position(typed: list[str], name: str) -> int:
 
 def _either(names: list[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} or {names[-1]}"
+
+
+def _shortened(name: str) -> str:
+    """A name that somebody typed, in quotation marks, no longer than a line."""
+    return f'"{printable(name if len(name) <= _LONGEST_NAME else name[:_LONGEST_NAME] + "…")}"'

@@ -14,7 +14,7 @@ from memplan.catalog import model as catalog_model
 from memplan.errors import ConfigError
 from memplan.plan.model_choice import ModelChoice
 from memplan.result import Advice
-from memplan.units import format_count
+from memplan.units import counted
 
 TYPICAL_VOCABULARY = 128_256
 """Llama 3's, for a model of which only the size is known."""
@@ -82,7 +82,7 @@ def _from_config(name: str, config: Mapping[str, Any]) -> ChosenModel:
 
 @lru_cache(maxsize=512)
 def _from_size(name: str, parameters: int, layers: int | None, hidden: int | None, vocab: int | None) -> ChosenModel:
-    name = name or f"{format_count(parameters)} parameters"
+    name = name or counted(parameters, "parameter")
     if layers and hidden and vocab:
         architecture = _llama_of(parameters, layers, hidden, vocab)
         advice = Advice("model.parameters", "Activations are those of a llama-like model of this shape.")
@@ -102,7 +102,8 @@ def _typical(
     layers = layers or max(1, round((parameters / (12 * 128**2)) ** (1 / 3)))
     hidden = hidden or max(128, round((parameters / (12 * layers)) ** 0.5 / 128) * 128)
     vocab = vocab or min(TYPICAL_VOCABULARY, max(256, parameters // (4 * hidden)))
-    words = f"{reason[0].upper()}{reason[1:]}: activations assume {layers} layers of {hidden}, vocabulary {vocab}."
+    shape = f"{counted(layers, 'layer')} of {hidden}, vocabulary {vocab}"
+    words = f"{reason[0].upper()}{reason[1:]}: activations assume {shape}."
     architecture = _llama_of(parameters, layers, hidden, vocab)
     return ChosenModel(name, architecture, parameters, exact=False, advice=(Advice("model", words),))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from memplan.result import Basis, Estimate, Instant, InstantName, Verdict
-from memplan.units import UNIT_NAMES, Unit, format_bytes, format_count, to_unit
+from memplan.units import UNIT_NAMES, Unit, counted, format_bytes, format_count, to_unit
 
 VERDICT_TITLES: dict[Verdict, str] = {"fits": "Fits", "tight": "Tight", "does_not_fit": "Does not fit"}
 
@@ -70,13 +70,13 @@ def basis_sentence(estimate: Estimate) -> str:
 def model_sentence(estimate: Estimate) -> str:
     """Say which model, how large, and how much of it trains: "Llama-3.1-8B: 8.03B parameters, all of them trained"."""
     counts = estimate.parameters
-    words = f"{estimate.model_name}: {format_count(counts.total)} parameters"
+    words = f"{estimate.model_name}: {counted(counts.total, 'parameter')}"
     if counts.active != counts.total:
         words += f", {format_count(counts.active)} active for a token"
     if counts.trainable == counts.total:
-        return f"{words}, all of them trained"
+        return f"{words}, {'trained' if counts.total == 1 else 'all of them trained'}"
     if counts.trainable == 0:
-        return f"{words}, none of them trained"
+        return f"{words}, {'not' if counts.total == 1 else 'none of them'} trained"
     share = counts.trainable / counts.total
     return f"{words}, {format_count(counts.trainable)} trained ({share:.2%})"
 

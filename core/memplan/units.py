@@ -20,6 +20,10 @@ _DECIMAL = {"": 1, "k": 10**3, "m": 10**6, "b": 10**9, "g": 10**9, "t": 10**12}
 _BINARY = {"k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
 
 
+_COUNT_SIZES = ((999_500_000_000, 10**12, "T"), (999_500_000, 10**9, "B"), (999_500, 10**6, "M"), (10_000, 10**3, "k"))
+"""From which count on (what would be rounded to a thousand of the smaller size), the size, its letter."""
+
+
 def to_unit(num_bytes: float, unit: Unit) -> float:
     """Return bytes in the unit.
 
@@ -55,13 +59,24 @@ def format_count(count: int) -> str:
 
     >>> format_count(8_030_261_248), format_count(1_235_814_400), format_count(512), format_count(1_000_000_000_000)
     ('8.03B', '1.24B', '512', '1.00T')
+    >>> format_count(999_885_952), format_count(9_996_000)
+    ('1.00B', '10.0M')
     """
-    for size, letter in ((10**12, "T"), (10**9, "B"), (10**6, "M"), (10**4, "k")):
-        if count >= size:
-            value = count / (10**3 if letter == "k" else size)
-            decimals = 2 if value < 10 else 1 if value < 100 else 0
+    for least, size, letter in _COUNT_SIZES:
+        if count >= least:
+            value = count / size
+            decimals = 2 if value < 9.995 else 1 if value < 99.95 else 0
             return f"{value:.{decimals}f}{letter}"
     return str(count)
+
+
+def counted(count: int, thing: str) -> str:
+    """Write a count with what is counted, in the singular where it is one.
+
+    >>> counted(1, "layer"), counted(8_030_261_248, "parameter")
+    ('1 layer', '8.03B parameters')
+    """
+    return f"{format_count(count)} {thing}" if count == 1 else f"{format_count(count)} {thing}s"
 
 
 def parse_count(text: str) -> int:

@@ -144,6 +144,24 @@ def test_an_empty_query_finds_everything_in_order() -> None:
     assert search_models("no such thing") == ()
 
 
+def test_a_name_and_its_number_may_be_typed_apart_or_together() -> None:
+    assert ids(search_models("qwen 2.5 7b"))[0] == "Qwen/Qwen2.5-7B"
+    assert set(ids(search_models("qwen2.5"))) <= set(ids(search_models("qwen 2.5")))
+    assert ids(search_devices("a 100"))[0] == "a100-80gb-sxm"
+
+
+def test_signs_are_no_words() -> None:
+    assert search_models(".*") == ()
+    assert search_devices("[") == ()
+
+
+def test_a_long_name_is_shortened_where_it_is_repeated() -> None:
+    with pytest.raises(MemplanError) as caught:
+        model("x" * 5000 + "\x1b")
+    assert len(str(caught.value)) < 200
+    assert "\x1b" not in str(caught.value)
+
+
 def test_the_catalog_is_read_once() -> None:
     assert models() is models()
     assert devices() is devices()

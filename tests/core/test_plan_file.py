@@ -196,6 +196,13 @@ def test_of_very_many_problems_the_rest_is_counted() -> None:
     assert lines[-1] == "  and 480 more."
 
 
+def test_a_model_that_is_only_named_is_told_how_to_write_it() -> None:
+    assert refusal(data({"memplan": 1, "scenarios": [{"model": "meta-llama/Llama-3.1-8B"}]})) == (
+        'scenarios[0].model: found "meta-llama/Llama-3.1-8B" (text); '
+        'allowed is an object, such as {"catalog": "meta-llama/Llama-3.1-8B"}.'
+    )
+
+
 def test_a_file_that_is_too_large_is_not_read(tmp_path: Any) -> None:
     large = tmp_path / "large.memplan"
     with large.open("wb") as stream:

@@ -72,6 +72,11 @@ def test_the_model_and_what_trains() -> None:
     assert model_sentence(experts) == "Llama-3.1-8B: 46.7B parameters, 12.9B active for a token, none of them trained"
 
 
+def test_one_parameter_is_singular() -> None:
+    one = replace(made_estimate(), parameters=Parameters(1, 1, 1))
+    assert model_sentence(one) == "Llama-3.1-8B: 1 parameter, trained"
+
+
 def test_the_one_figure_is_the_peaks_own_inside_the_band() -> None:
     uneven = replace(made_estimate(62.1), need=Need(61 * GIB, 66 * GIB))
     assert uneven.need_bytes == uneven.peak.total_bytes

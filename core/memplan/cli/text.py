@@ -12,7 +12,7 @@ from memplan.plan.scenario import Scenario
 from memplan.report.set_up import set_up_lines, warning_lines
 from memplan.report.tables import instant_table
 from memplan.result import Estimate, Verdict
-from memplan.sentences import basis_sentence, process_sentence, verdict_sentence
+from memplan.sentences import basis_sentence, place_words, process_sentence, verdict_sentence
 from memplan.units import UNIT_NAMES, Unit, format_bytes, format_count, to_unit
 
 if TYPE_CHECKING:
@@ -34,8 +34,8 @@ def print_estimate(scenario: Scenario, estimate: Estimate, unit: Unit) -> None:
         print_labelled(out, label, words)
     out.print()
     print_table(out, _instants(estimate, unit))
-    notes = ("* the peak", process_sentence(estimate, unit))
-    out.print("; ".join(note for note in notes if note))
+    peak = ", ".join(part for part in ("* the peak", place_words(estimate.peak)) if part)
+    out.print("; ".join(note for note in (peak, process_sentence(estimate, unit)) if note))
     if estimate.warnings:
         out.print()
         for title, words in warning_lines(estimate):

@@ -17,11 +17,13 @@ from pydantic_core import ErrorDetails
 
 from memplan.errors import PlanError
 from memplan.plan.field_facts import FieldFacts, facts, joined
+from memplan.plan.model_choice import ModelChoice
 from memplan.plan.paths import Part, format_path
 from memplan.plan.scenario import Plan
 from memplan.printable import printable
 
 MAX_LISTED = 20
+_MODEL = "meta-llama/Llama-3.1-8B"
 _LONGEST_VALUE = 40
 _ENTRY = FieldFacts(title="", description="", kind="text")
 """One name in a list of names."""
@@ -159,6 +161,8 @@ def _refused(value: Any, field: FieldFacts) -> str:
         return f"found {quoted(value)}{hint} Allowed: {field.allowed}."
     if isinstance(value, str) and field.max_length is not None and len(value) > field.max_length:
         return f"found text of {len(value):,} characters; allowed is {field.allowed}."
+    if isinstance(value, str) and field.section is ModelChoice:
+        return f"found {shown(value)}; allowed is {field.allowed}, such as {json.dumps({'catalog': _MODEL})}."
     return f"found {shown(value)}; allowed is {field.allowed}."
 
 
