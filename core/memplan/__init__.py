@@ -111,6 +111,7 @@ if TYPE_CHECKING:  # The same names for type checkers and editors; a test holds 
     from memplan.sentences import instant_words as instant_words
     from memplan.sentences import model_sentence as model_sentence
     from memplan.sentences import peak_words as peak_words
+    from memplan.sentences import place_words as place_words
     from memplan.sentences import process_sentence as process_sentence
     from memplan.sentences import saving_words as saving_words
     from memplan.sentences import verdict_sentence as verdict_sentence
@@ -158,8 +159,8 @@ _NAMES: dict[str, str] = {
         "Parameters Process Recipe Term TermName TraceBytes Verdict"
     ),
     "sentences": (
-        "VERDICT_TITLES basis_sentence instant_words model_sentence peak_words process_sentence saving_words "
-        "verdict_sentence"
+        "VERDICT_TITLES basis_sentence instant_words model_sentence peak_words place_words process_sentence "
+        "saving_words verdict_sentence"
     ),
     "version": "PLAN_SUFFIX",
     "units": "GB GIB UNIT_BYTES UNIT_NAMES Unit format_bytes format_count parse_count to_unit",

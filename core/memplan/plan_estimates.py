@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from memplan.errors import MemplanError, ScenarioError
 from memplan.estimate import estimate
 from memplan.plan.paths import format_path
-from memplan.plan.scenario import Plan
+from memplan.plan.scenario import Plan, Scenario
 from memplan.result import Estimate
 
 
@@ -17,9 +20,19 @@ def estimate_plan(plan: Plan) -> tuple[Estimate, ...]:
     """
     answers = []
     for position, scenario in enumerate(plan.scenarios):
-        try:
+        with naming_scenario(scenario, position):
             answers.append(estimate(scenario))
-        except MemplanError as problem:
-            which = f"{format_path(('scenarios', position))} ({scenario.name})"
-            raise ScenarioError(which, problem) from problem
     return tuple(answers)
+
+
+@contextmanager
+def naming_scenario(scenario: Scenario, position: int) -> Iterator[None]:
+    """Let errors name the scenario that they are about.
+
+    Raises:
+        ScenarioError: whatever was wrong with it.
+    """
+    try:
+        yield
+    except MemplanError as problem:
+        raise ScenarioError(f"{format_path(('scenarios', position))} ({scenario.name})", problem) from problem

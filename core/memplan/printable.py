@@ -7,6 +7,8 @@ import re
 _SPACES = re.compile(r"[\t\n\v\f\r\x1c-\x1f\x85\u2028\u2029]+")
 _OBEYED = re.compile(r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufeff]")
 """Control characters, and marks that turn the direction of what follows them."""
+_OBEYED_IN_JSON = re.compile(rf"(?!\n){_OBEYED.pattern}")
+"""The same in written JSON, whose own lines may stay."""
 
 
 def printable(text: str) -> str:
@@ -21,6 +23,15 @@ def printable(text: str) -> str:
 def printable_lines(text: str) -> str:
     """Write text with its lines as they are, and its control characters as escapes."""
     return "\n".join(_OBEYED.sub(_escape, line.expandtabs(4)) for line in text.splitlines())
+
+
+def printable_json(text: str) -> str:
+    """Write JSON with the control characters of its texts as JSON's own escapes: it means the same.
+
+    >>> printable_json('{"a": "\x9b"}')
+    '{"a": "\\\\u009b"}'
+    """
+    return _OBEYED_IN_JSON.sub(lambda found: f"\\u{ord(found.group()):04x}", text)
 
 
 def _escape(found: re.Match[str]) -> str:

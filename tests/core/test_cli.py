@@ -496,16 +496,26 @@ def test_control_characters_of_files_never_reach_the_terminal(
     ))  # fmt: skip
     save_plan(plan, path)
     for command in ("estimate", "fit", "levers", "report", "evidence"):
-        run([command, str(path)])
+        assert run([command, str(path)]) in (0, 3)
         captured = capsys.readouterr()
         for text in (captured.out, captured.err):
             assert not set(text) & set("\x1b\x07\x9b\r\u202e"), command
             assert all(line[:1] != "b" for line in text.splitlines() if "\\u202ec" in line), command
-    for arguments in (["estimate", "\x1b[31mred\nx"], ["catalog", "models", HOSTILE], ["estimate", "a\nb.json"]):
+    for command in ("estimate", "evidence"):
+        answer = printed_json(capsys, command, str(path))
+        assert [scenario["name"] for scenario in answer["scenarios"]] == [HOSTILE]
+        run([command, str(path), "--json"])
+        assert not set(capsys.readouterr().out) & set("\x1b\x07\x9b\r\u202e")
+    for arguments in (
+        ["estimate", "a", "\x9bred"],
+        ["estimate", "\x1b[31mred\nx"],
+        ["catalog", "models", HOSTILE],
+        ["estimate", "a\nb.json"],
+    ):
         assert run(arguments) == 2
         captured = capsys.readouterr()
-        assert "\x1b" not in captured.err
-        assert captured.err.count("\n") == 1
+        assert not set(captured.err) & set("\x1b\x9b")
+        assert captured.err.count("\n") == (4 if len(arguments) == 3 and arguments[1] == "a" else 1)
 
 
 HUGE = Scenario(
@@ -536,3 +546,18 @@ def test_warnings_bear_the_fields_title(fits: str, capsys: pytest.CaptureFixture
     out = capsys.readouterr().out
     assert "\nfp32 master weights  Weights and states are bf16 alone" in out
     assert "training.master_weights" not in out
+
+
+def test_evidence_names_file_and_scenario(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "a.memplan"
+    save_plan(Plan(scenarios=(Scenario(name="one", model=ModelChoice(catalog="nobody/x")),)), path)
+    for arguments in (["evidence", str(path)], ["evidence", str(path), "--json"]):
+        assert run(arguments) == 2
+        captured = capsys.readouterr()
+        assert captured.err.startswith(f'memplan: {path}: scenarios[0] (one): no model "nobody/x"')
+        assert captured.out in ("", "one\n")
+
+
+def test_the_peaks_place_stands_under_the_table(capsys: pytest.CaptureFixture[str]) -> None:
+    run(["estimate", "meta-llama/Llama-3.1-8B", "--method", "lora"])
+    assert "\n* the peak, at the loss's gradient; the device's monitor" in capsys.readouterr().out

@@ -12,13 +12,14 @@ from memplan.cli.fitting import DeviceAnswer, FitAnswer
 from memplan.fit import Limit
 from memplan.levers import LeverOffer
 from memplan.plan.scenario import Scenario
+from memplan.printable import printable_json
 from memplan.result import Estimate
 from memplan.version import __version__
 
 
 def estimates_json(estimates: Iterable[Estimate]) -> str:
     """Write estimates as `memplan estimate --json` prints them."""
-    return _document({"memplan": __version__, "scenarios": [_estimate(estimate) for estimate in estimates]})
+    return document({"memplan": __version__, "scenarios": [_estimate(estimate) for estimate in estimates]})
 
 
 def levers_json(scenarios: Sequence[Scenario], offers: Sequence[Sequence[LeverOffer]]) -> str:
@@ -27,26 +28,27 @@ def levers_json(scenarios: Sequence[Scenario], offers: Sequence[Sequence[LeverOf
         {"name": scenario.name, "levers": [_offer(offer, scenario) for offer in its_offers]}
         for scenario, its_offers in zip(scenarios, offers, strict=True)
     ]
-    return _document({"memplan": __version__, "scenarios": answers})
+    return document({"memplan": __version__, "scenarios": answers})
 
 
 def fits_json(answers: Iterable[FitAnswer]) -> str:
     """Write what fits as `memplan fit --json` prints it."""
-    return _document({"memplan": __version__, "scenarios": [_fit_answer(answer) for answer in answers]})
+    return document({"memplan": __version__, "scenarios": [_fit_answer(answer) for answer in answers]})
 
 
 def models_json(models: Iterable[CatalogModel]) -> str:
     """Write catalog entries of models, with their sources."""
-    return _document({"memplan": __version__, "models": [asdict(model) for model in models]})
+    return document({"memplan": __version__, "models": [asdict(model) for model in models]})
 
 
 def devices_json(devices: Iterable[Device]) -> str:
     """Write catalog entries of devices, with their sources."""
-    return _document({"memplan": __version__, "devices": [asdict(device) for device in devices]})
+    return document({"memplan": __version__, "devices": [asdict(device) for device in devices]})
 
 
-def _document(content: dict[str, Any]) -> str:
-    return json.dumps(content, indent=2, ensure_ascii=False)
+def document(content: dict[str, Any]) -> str:
+    """Write an answer, readable for people as well."""
+    return printable_json(json.dumps(content, indent=2, ensure_ascii=False))
 
 
 def _estimate(estimate: Estimate) -> dict[str, Any]:

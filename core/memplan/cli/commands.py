@@ -227,7 +227,8 @@ def evidence(plan: str | None, as_json: bool) -> int:
     source = _read(plan)
     if source.note:
         click.echo(source.note, err=True)
-    click.echo(nearest_json(source.plan)) if as_json else print_nearest(source.plan)
+    with source.naming_it():
+        click.echo(nearest_json(source.plan)) if as_json else print_nearest(source.plan)
     return FITS
 
 

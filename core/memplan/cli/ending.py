@@ -6,6 +6,7 @@ that finds nothing, or an output that cannot be written), 3 a scenario does not 
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 import traceback
@@ -30,7 +31,9 @@ def run(arguments: Sequence[str]) -> int:
         sys.stdout.flush()
         return status if isinstance(status, int) else 0
     except click.ClickException as problem:
-        problem.show()
+        usage = io.StringIO()
+        problem.show(file=usage)
+        click.echo(printable_lines(usage.getvalue()), err=True)  # It repeats what was typed.
         return problem.exit_code
     except (click.Abort, KeyboardInterrupt):
         return STOPPED

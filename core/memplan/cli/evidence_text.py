@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, get_args
 
+from memplan.cli.as_json import document
 from memplan.cli.tables import figures_table, print_table
 from memplan.cli.text import heading
 from memplan.evidence import (
@@ -20,6 +20,7 @@ from memplan.evidence import (
 )
 from memplan.nearest_evidence import evidence_differences, nearest_evidence
 from memplan.plan.scenario import Plan, Scenario
+from memplan.plan_estimates import naming_scenario
 from memplan.units import format_bytes
 from memplan.version import __version__
 
@@ -66,8 +67,9 @@ def print_nearest(plan: Plan) -> None:
             out.print()
         out.print(heading(scenario.name))
         for kind, title in KINDS.items():
+            rows = _nearest(scenario, position, kind)
             out.print(f"{title.partition(',')[0]}, nearest first:")
-            print_table(out, _row_table(nearest_evidence(scenario, NEAREST[kind], kind), scenario))
+            print_table(out, _row_table(rows, scenario))
 
 
 def evidence_json() -> str:
@@ -80,7 +82,7 @@ def evidence_json() -> str:
     measured = measured_evidence()
     content["monitor_bands"] = [asdict(band) for band in measured.bands]
     content["verdicts"] = asdict(measured.verdicts)
-    return json.dumps(content, indent=2, ensure_ascii=False)
+    return document(content)
 
 
 def nearest_json(plan: Plan) -> str:
@@ -91,12 +93,17 @@ def nearest_json(plan: Plan) -> str:
             "nearest": [
                 {**asdict(row), "differs_in": evidence_differences(row, scenario)}
                 for kind in KINDS
-                for row in nearest_evidence(scenario, NEAREST[kind], kind)
+                for row in _nearest(scenario, position, kind)
             ],
         }
-        for scenario in plan.scenarios
+        for position, scenario in enumerate(plan.scenarios)
     ]
-    return json.dumps({"memplan": __version__, "scenarios": scenarios}, indent=2, ensure_ascii=False)
+    return document({"memplan": __version__, "scenarios": scenarios})
+
+
+def _nearest(scenario: Scenario, position: int, kind: EvidenceKind) -> tuple[EvidenceRow, ...]:
+    with naming_scenario(scenario, position):
+        return nearest_evidence(scenario, NEAREST[kind], kind)
 
 
 def _group_table(title: str, groups: Iterable[EvidenceGroup]) -> Table:

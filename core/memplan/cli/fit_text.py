@@ -6,7 +6,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from memplan.cli.fitting import DeviceAnswer, FitAnswer
-from memplan.cli.tables import figures_table, print_table
+from memplan.cli.tables import figures_table, print_labelled, print_table
 from memplan.cli.text import COLOURS, heading, verdict_line
 from memplan.fit import fewest_words, limit_words
 from memplan.sentences import VERDICT_TITLES
@@ -32,7 +32,8 @@ def print_fit(answer: FitAnswer, unit: Unit) -> None:
     for one in answer.detailed:
         out.print()
         out.print(heading(one.fit.device.name))
-        out.print(_details(one, unit))
+        for label, words in _detail_lines(one, unit):
+            print_labelled(out, label, words, least=len("States alone"))
 
 
 def _devices(answer: FitAnswer, unit: Unit) -> Table:
@@ -72,17 +73,6 @@ def _notes(answer: FitAnswer) -> list[str]:
     if answer.is_short:
         notes.append("The smallest that hold it and the nearest misses; --all lists every device.")
     return notes
-
-
-def _details(one: DeviceAnswer, unit: Unit) -> Table:
-    from rich.table import Table
-
-    table = Table.grid(padding=(0, 2, 0, 0))
-    table.add_column(style="dim", no_wrap=True)
-    table.add_column(overflow="fold")
-    for label, words in _detail_lines(one, unit):
-        table.add_row(label, words)
-    return table
 
 
 def _detail_lines(one: DeviceAnswer, unit: Unit) -> list[tuple[str, str]]:
