@@ -9,13 +9,23 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from memplan.architecture.counts import total
+from memplan.architecture.dividing import part_of
+from memplan.architecture.parts import Architecture
 from memplan.chosen_model import ChosenModel, chosen_model
 from memplan.memory.account import States, exact_states, states_of_size
 from memplan.memory.gathering import Gathering, compute_setup, gathering_of
 from memplan.memory.instants import Timeline, timeline
 from memplan.memory.setup import Setup
-from memplan.memory.sharding import SHARDS_WEIGHTS, bucket_bytes, data_parallel_devices, sharded
+from memplan.memory.sharding import (
+    CUTS_TENSORS,
+    SHARDS_WEIGHTS,
+    bucket_bytes,
+    data_parallel_devices,
+    off_device,
+    sharded,
+)
 from memplan.memory.stack import TRACED, stack_of
+from memplan.plan.hardware import Hardware, Sharding
 from memplan.plan.scenario import Scenario
 from memplan.result import TraceBytes
 
@@ -26,6 +36,8 @@ class Allocation:
 
     scenario: Scenario
     chosen: ChosenModel
+    part: Architecture
+    """The model of the fullest device: the whole one, unless matrices, layers or experts are divided."""
     setup: Setup
     whole: States
     """The states of the whole model."""
@@ -51,9 +63,8 @@ class Allocation:
         """Walk again, as a trace sees it: on a CPU, with the newest library."""
         setup, states, gathering = replace(self.setup, stack=TRACED), self.states, self.gathering
         if self.setup.stack.experts_are_modules:  # other tensors hold the same weights
-            whole = _states(self.chosen, setup, self.scenario)
-            states, gathering = _on_one_device(self.chosen, setup, self.scenario, whole)
-        return _walked(self.chosen, setup, self.scenario, states, gathering).bytes
+            states, gathering = _on_one_device(self.chosen, self.part, setup, self.scenario)
+        return _walked(self.part, setup, self.scenario, states, gathering).bytes
 
 
 def allocation(scenario: Scenario) -> Allocation:
@@ -63,61 +74,85 @@ def allocation(scenario: Scenario) -> Allocation:
         ConfigError: the model's configuration does not describe a model.
         UnknownEntryError: the catalog has no such model.
     """
-    chosen = chosen_model(scenario.model)
+    chosen, hardware = chosen_model(scenario.model), scenario.hardware
+    part = part_of(
+        chosen.architecture,
+        tensor=hardware.tensor_parallel,
+        pipeline=hardware.pipeline_parallel,
+        expert=hardware.expert_parallel,
+    )
     setup = Setup.of(scenario.training, stack_of(scenario.training))
-    whole = _states(chosen, setup, scenario)
-    states, gathering = _on_one_device(chosen, setup, scenario, whole)
+    states, gathering = _on_one_device(chosen, part, setup, scenario)
     return Allocation(
         scenario=scenario,
         chosen=chosen,
+        part=part,
         setup=setup,
-        whole=whole,
+        whole=_states(chosen, chosen.architecture, setup, scenario),
         states=states,
         gathering=gathering,
-        timeline=_walked(chosen, setup, scenario, states, gathering),
-        bucket_bytes=bucket_bytes(states, scenario.hardware),
+        timeline=_walked(part, setup, scenario, states, gathering),
+        bucket_bytes=bucket_bytes(states, hardware),
     )
 
 
 def _walked(
-    chosen: ChosenModel, setup: Setup, scenario: Scenario, states: States, gathering: Gathering | None
+    part: Architecture, setup: Setup, scenario: Scenario, states: States, gathering: Gathering | None
 ) -> Timeline:
+    sharding = _gathers_by(scenario.hardware)
     return timeline(
-        chosen.architecture,
-        compute_setup(setup, scenario.hardware.sharding) if gathering else setup,
+        part,
+        compute_setup(setup, sharding) if sharding else setup,
         scenario.training,
         states,
-        frozen_layers=_frozen_layers(scenario, chosen),
+        hardware=scenario.hardware,
+        frozen_layers=_frozen_layers(scenario, part),
         gathering=gathering,
     )
 
 
 def _on_one_device(
-    chosen: ChosenModel, setup: Setup, scenario: Scenario, whole: States
+    chosen: ChosenModel, part: Architecture, setup: Setup, scenario: Scenario
 ) -> tuple[States, Gathering | None]:
     """The fullest device's share of the states, and what it gathers."""
+    undivided, gathering = _states(chosen, part, setup, scenario), None
     hardware, training = scenario.hardware, scenario.training
-    devices = data_parallel_devices(hardware)
-    if devices == 1 or hardware.sharding.strategy not in SHARDS_WEIGHTS:
-        return sharded(whole, hardware), None
-    gathering = gathering_of(chosen.architecture, setup, hardware.sharding, devices)
-    if not chosen.exact or setup.packed:
-        return sharded(whole, hardware), gathering
-    states = exact_states(chosen.architecture, setup, training, _frozen_layers(scenario, chosen), devices)
+    devices, sharding = data_parallel_devices(hardware), _gathers_by(hardware)
+    if sharding is not None:
+        gathering = gathering_of(part, setup, sharding, devices)
+    by_count = setup.packed or not chosen.exact
+    if gathering is None or hardware.sharding.strategy not in CUTS_TENSORS or by_count:
+        return off_device(sharded(undivided, hardware), scenario), gathering
+    states = exact_states(part, setup, training, _frozen_layers(scenario, part), devices)
     if training.method == "full":
-        states = replace(states, gradients=gathering.gradient_bytes(chosen.architecture))
-    return states, gathering
+        states = replace(states, gradients=gathering.gradient_bytes(part))
+    return off_device(states, scenario), gathering
 
 
-def _frozen_layers(scenario: Scenario, chosen: ChosenModel) -> int:
+_FROM_HOST = Sharding(strategy="zero3", mixed_precision=False)
+"""Weights on the host come as shards do: unit by unit, in their own dtype."""
+
+
+def _gathers_by(hardware: Hardware) -> Sharding | None:
+    """How weights come to the device unit by unit; None where they are there."""
+    if data_parallel_devices(hardware) > 1 and hardware.sharding.strategy in SHARDS_WEIGHTS:
+        return hardware.sharding
+    return _FROM_HOST if hardware.offload.parameters else None
+
+
+def _frozen_layers(scenario: Scenario, part: Architecture) -> int:
     training = scenario.training
     if training.method != "freeze":
         return 0
-    return max(0, chosen.architecture.num_layers - training.freeze.trainable_layers)
+    return max(0, part.num_layers - training.freeze.trainable_layers)
 
 
-def _states(chosen: ChosenModel, setup: Setup, scenario: Scenario) -> States:
-    exact = exact_states(chosen.architecture, setup, scenario.training, _frozen_layers(scenario, chosen))
+def _states(chosen: ChosenModel, part: Architecture, setup: Setup, scenario: Scenario) -> States:
+    exact = exact_states(part, setup, scenario.training, _frozen_layers(scenario, part))
     if chosen.exact:
         return exact
-    return states_of_size(chosen.parameters, total(chosen.architecture), setup, scenario.training, exact)
+    assumed = total(part)
+    parameters = chosen.parameters
+    if part is not chosen.architecture:
+        parameters = parameters * assumed // total(chosen.architecture)
+    return states_of_size(parameters, assumed, setup, scenario.training, exact)

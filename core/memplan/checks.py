@@ -1,80 +1,33 @@
-"""Advice about a scenario: what is unwise, what contradicts itself, and what the estimate does not model yet."""
+"""Advice about a scenario: what is unwise, what contradicts itself, what will not run."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from memplan.architecture.expert_parts import Experts
-from memplan.architecture.parts import Architecture
+from memplan.architecture.parts import Architecture, Linear
 from memplan.catalog import Device
 from memplan.memory.optimizers import RULES
 from memplan.memory.setup import Setup
 from memplan.memory.sharding import SHARDS_WEIGHTS
+from memplan.memory.stack import NEWEST, OLDEST, version_of
 from memplan.memory.states import linears, module_linears
 from memplan.plan.scenario import Scenario
+from memplan.plan.training import Training
 from memplan.result import Advice
 
-_PLAIN: dict[str, Any] = {
-    "training.kernels": "transformers",
-    "training.optimizer_in_backward": False,
-    "hardware.tensor_parallel": 1,
-    "hardware.sequence_parallel": False,
-    "hardware.pipeline_parallel": 1,
-    "hardware.context_parallel": 1,
-    "hardware.expert_parallel": 1,
-    "hardware.offload.parameters": False,
-    "hardware.offload.activations": False,
-    "hardware.offload.optimizer": False,
-}
-"""Fields that the estimate leaves out when they are set to anything else."""
-
-
-def not_modelled(scenario: Scenario, architecture: Architecture, device: Device) -> Iterator[Advice]:
-    """What makes the estimate an extrapolation."""
-    if device.vendor not in ("NVIDIA", "AMD"):
-        words = f"PyTorch's kernels for {device.vendor} devices have not been held against truth: CUDA's are counted."
-        yield Advice("hardware.device", words)
-    for path, plain in _PLAIN.items():
-        value: Any = scenario
-        for name in path.split("."):
-            value = getattr(value, name)
-        if value != plain:
-            yield Advice(path, f"{path.rpartition('.')[2]} is not modelled yet; the estimate leaves it out.")
-    training = scenario.training
-    if training.checkpointing in ("selective", "offload"):
-        yield Advice("training.checkpointing", f"{training.checkpointing} is counted as full checkpointing.")
-    yield from _sharding_not_modelled(scenario)
-    if training.lora.modules_to_save and training.method in ("lora", "qlora"):
-        yield Advice("training.lora.modules_to_save", "Modules trained in full are not modelled yet.")
-    if training.method == "qlora" and training.quantization.format not in ("nf4", "fp4"):
-        words = f"Products of {training.quantization.format} are walked as those of nf4."
-        yield Advice("training.quantization.format", words)
-    if training.method == "freeze" and training.checkpointing != "none":
-        yield Advice("training.checkpointing", "Checkpoints of frozen layers are up to 4% short of traces.")
-
-
-def _sharding_not_modelled(scenario: Scenario) -> Iterator[Advice]:
-    training, hardware = scenario.training, scenario.hardware
-    strategy = hardware.sharding.strategy
-    if strategy in ("fsdp1", "zero3") and hardware.devices > 1:
-        words = f"Gathered layers of {strategy} are counted as those of FSDP2."
-        yield Advice("hardware.sharding.strategy", words)
-    elif strategy in ("zero1", "zero2", "megatron") and hardware.devices > 1:
-        yield Advice("hardware.sharding.strategy", "States are divided evenly; buckets are not modelled yet.")
-    elif strategy == "fsdp2" and hardware.devices > 1 and training.method != "full":
-        yield Advice("hardware.sharding.strategy", "Sharded adapters have not been held against traces yet.")
-    elif strategy in ("none", "ddp") and hardware.devices > 1:
-        words = "Each device holds everything, and communication buckets as large as the gradients."
-        yield Advice("hardware.devices", words)
+_BEFORE_AMPERE = ("Pascal", "Volta", "Turing")
+"""Generations for which flash-attn has no kernels."""
 
 
 def advice(scenario: Scenario, setup: Setup, architecture: Architecture, device: Device) -> Iterator[Advice]:
     """What a person who knows would say before starting this run."""
     yield from _about_precision(scenario)
-    yield from _about_adapters(scenario, setup, architecture)
+    yield from _about_what_trains(scenario, setup, architecture)
+    yield from _about_experts(scenario, setup, architecture)
     yield from _about_hardware(scenario, device)
     training = scenario.training
+    yield from _about_version(training)
     if training.optimizer_in_backward and training.gradient_accumulation > 1:
         words = "Gradients that are applied as they come can not be accumulated."
         yield Advice("training.gradient_accumulation", words)
@@ -107,17 +60,71 @@ def _about_precision(scenario: Scenario) -> Iterator[Advice]:
         )
 
 
-def _about_adapters(scenario: Scenario, setup: Setup, architecture: Architecture) -> Iterator[Advice]:
-    lora = scenario.training.lora
-    mixtures = [layer.mlp for layer in architecture.kinds if isinstance(layer.mlp, Experts)]
-    if setup.adapted and not setup_targets_match(setup, architecture):
-        names = ", ".join(sorted({linear.name for linear, _ in linears(architecture)}))
-        yield Advice("training.lora.targets", f"No module has such a name. This model's are {names}.")
-    if lora.dropout > 0 and any(setup.adapts_parameter(one, "experts.down_proj") for one in mixtures):
+def _about_what_trains(scenario: Scenario, setup: Setup, architecture: Architecture) -> Iterator[Advice]:
+    training = scenario.training
+    freeze, lora = training.freeze, training.lora
+    if training.method == "freeze" and not (freeze.trainable_layers or freeze.embeddings or freeze.head):
+        words = "Nothing trains: no layer, no embeddings, no head."
+        yield Advice("training.freeze.trainable_layers", words)
+    if training.trainable_fraction is not None and scenario.model.parameters is None:
+        words = "The model's modules are known, so rank and targets count, not this."
+        yield Advice("training.trainable_fraction", words)
+    if not setup.adapted:
+        return
+    adapted = [linear for linear in _adaptable(setup, architecture) if setup.adapts(linear)]
+    if setup.targets == ():
+        yield Advice("training.lora.targets", "No module is named, so there are no adapters and nothing trains.")
+    elif setup.targets is not None and (unmatched := _unmatched(setup, architecture)):
+        names = ", ".join(sorted({linear.name for linear in _adaptable(setup, architecture)}))
+        named = " or ".join(unmatched)
+        yield Advice("training.lora.targets", f"No module is called {named}. This model's are {names}.")
+    narrowest = min((min(linear.inputs, linear.outputs) for linear in adapted), default=0)
+    if 0 < narrowest < lora.rank:
+        words = f"An adapter of rank {lora.rank} is larger than the narrowest matrix it stands beside ({narrowest})."
+        yield Advice("training.lora.rank", words)
+
+
+def _adaptable(setup: Setup, architecture: Architecture) -> Iterator[Linear]:
+    yield from (linear for linear, _ in linears(architecture))
+    for mixture in _mixtures(architecture):
+        yield from (linear for linear, _ in module_linears(mixture, setup))
+
+
+def _unmatched(setup: Setup, architecture: Architecture) -> list[str]:
+    """Targets that no linear module has for a name, nor a router or experts that PEFT adapts under it."""
+    known = {linear.name for linear in _adaptable(setup, architecture) if setup.adapts(linear)}
+    if any(setup.adapts_parameter(one, weight.name) for one in _mixtures(architecture) for weight in one.weights()):
+        return []
+    return [name for name in setup.targets or () if name not in known]
+
+
+def _mixtures(architecture: Architecture) -> list[Experts]:
+    return [layer.mlp for layer in architecture.kinds if isinstance(layer.mlp, Experts)]
+
+
+def _about_experts(scenario: Scenario, setup: Setup, architecture: Architecture) -> Iterator[Advice]:
+    mixtures = _mixtures(architecture)
+    adapted = any(setup.adapts_parameter(one, "experts.down_proj") for one in mixtures)
+    if scenario.training.lora.dropout > 0 and adapted:
         yield Advice("training.lora.dropout", "PEFT takes no dropout on experts; it refuses this set-up.")
     if setup.packed and any(not setup.expert_modules(one) for one in mixtures):
         words = "4-bit packs linear modules only: with transformers 5 the experts, most of this model, stay in 16 bit."
         yield Advice("training.quantization.format", words)
+
+
+def _about_version(training: Training) -> Iterator[Advice]:
+    text = training.kernels_version
+    if text is None or training.kernels != "transformers":
+        return
+    newest = ".".join(map(str, NEWEST))
+    version = version_of(text) if text[:1].isdigit() or text[:1] == "v" else None
+    if version is None:
+        yield Advice("training.kernels_version", f'"{text}" is not a version such as 4.48; {newest} is counted.')
+    elif version > NEWEST:
+        yield Advice("training.kernels_version", f"Newer than what is known: {newest} is counted.")
+    elif version < OLDEST:
+        oldest = ".".join(map(str, OLDEST))
+        yield Advice("training.kernels_version", f"Older than what is known: {oldest} is counted.")
 
 
 def _about_hardware(scenario: Scenario, device: Device) -> Iterator[Advice]:
@@ -128,15 +135,11 @@ def _about_hardware(scenario: Scenario, device: Device) -> Iterator[Advice]:
     if device.vendor == "Apple" and training.method == "qlora" and training.quantization.format != "mlx_int4":
         words = "bitsandbytes' 4-bit weights do not run on Apple's GPUs; MLX has 4-bit weights of its own."
         yield Advice("training.quantization.format", words)
+    if training.attention == "flash" and device.architecture in _BEFORE_AMPERE:
+        words = f"flash-attn has no kernels for {device.architecture}; sdpa keeps as little."
+        yield Advice("training.attention", words)
+    if not device.bf16_supported and "bf16" in (training.weights_dtype, training.autocast):
+        path = "training.weights_dtype" if training.weights_dtype == "bf16" else "training.autocast"
+        yield Advice(path, f"{device.name} has no bf16 arithmetic of its own; fp16 takes as much memory.")
     if hardware.devices % (hardware.tensor_parallel * hardware.pipeline_parallel * hardware.context_parallel):
         yield Advice("hardware.devices", "The parallel sizes do not divide the devices.")
-
-
-def setup_targets_match(setup: Setup, architecture: Architecture) -> bool:
-    """Whether an adapter is put anywhere."""
-    if any(setup.adapts(linear) for linear, _ in linears(architecture)):
-        return True
-    mixtures = [layer.mlp for layer in architecture.kinds if isinstance(layer.mlp, Experts)]
-    modules = (linear for one in mixtures for linear, _ in module_linears(one, setup))
-    parameters = ((one, weight.name) for one in mixtures for weight in one.weights())
-    return any(map(setup.adapts, modules)) or any(setup.adapts_parameter(*parameter) for parameter in parameters)

@@ -7,8 +7,9 @@ from functools import cache
 from memplan.allocation import Allocation, allocation
 from memplan.architecture.counts import active, total
 from memplan.catalog import device as device_of
-from memplan.checks import advice, not_modelled
+from memplan.checks import advice
 from memplan.explain import terms_of
+from memplan.extrapolation import extrapolations
 from memplan.memory.process import Overheads, need_of, overheads, process_of, slack, usable_bytes, verdict_of
 from memplan.memory.setup import Setup
 from memplan.plan.scenario import Scenario
@@ -38,7 +39,7 @@ def estimate(scenario: Scenario) -> Estimate:
     first = tuple(_whole_process(one, held.bucket_bytes, over) for one in line.first)
     peak = max((*first, *instants), key=lambda one: one.total_bytes)
     need, usable = need_of(allocated, over), usable_bytes(device, hardware)
-    extrapolations = (*chosen.advice, *not_modelled(scenario, chosen.architecture, device))
+    unproven = (*chosen.advice, *extrapolations(scenario, chosen.architecture, device))
     return Estimate(
         name=scenario.name,
         model_name=chosen.name,
@@ -55,8 +56,8 @@ def estimate(scenario: Scenario) -> Estimate:
         device_name=device.name,
         usable_bytes=usable,
         verdict=verdict_of(need, usable),
-        basis=_basis(extrapolations, setup),
-        warnings=(*extrapolations, *advice(scenario, setup, chosen.architecture, device)),
+        basis=_basis(unproven, setup),
+        warnings=(*unproven, *advice(scenario, setup, chosen.architecture, device)),
     )
 
 
@@ -77,9 +78,9 @@ def _parameters(held: Allocation) -> Parameters:
     return Parameters(total=whole, trainable=held.whole.trainable, active=max(0, whole - idle))
 
 
-def _basis(extrapolations: tuple[Advice, ...], setup: Setup) -> Basis:
+def _basis(unproven: tuple[Advice, ...], setup: Setup) -> Basis:
     """Traces are of the newest library; older ones were held against measured runs, other losses read in source."""
-    if extrapolations:
+    if unproven:
         return "extrapolated"
     if setup.loss != "plain":
         return "published"

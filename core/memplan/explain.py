@@ -13,6 +13,7 @@ from memplan.memory.states import held_tensors, packed_scale_bytes, weight_bytes
 from memplan.memory.tape import Kept
 from memplan.plan.training import Training
 from memplan.result import TERMS, Instant, LedgerRow, Term, TermName
+from memplan.units import format_bytes
 
 _TRACES = "traces of transformers 5.24 and PyTorch 2.13"
 
@@ -32,9 +33,28 @@ def terms_of(
         largest = max((instant.bytes_by_term.get(name, 0) for instant in instants), default=0)
         if largest:
             formula, source = _formula(name, chosen, setup, training, states, line)
+            formula += _share_in_words(_whole(name, states), largest)
             tensors = _tensors(name, chosen, setup, training, line)
             found.append(Term(name, peak.bytes_by_term.get(name, 0), largest, formula, source, tensors))
     return tuple(found)
+
+
+def _whole(name: TermName, states: States) -> int:
+    """What the term takes for the whole model; 0 where it is no state."""
+    return {
+        "weights": states.weights,
+        "adapters": states.adapters,
+        "gradients": states.gradients,
+        "optimizer states": states.optimizer,
+        "master weights": states.master,
+    }.get(name, 0)
+
+
+def _share_in_words(whole: int, largest: int) -> str:
+    """Says that a device holds a part of it, where states are divided."""
+    return (
+        f"; of these {format_bytes(whole)} this device holds {format_bytes(largest)}" if largest < 0.98 * whole else ""
+    )
 
 
 def _count(number: int) -> str:

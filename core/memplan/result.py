@@ -201,8 +201,8 @@ class Estimate:
 
     @property
     def need_bytes(self) -> int:
-        """The middle of the need's band: the figure of the verdict's sentence."""
-        return (self.need.low + self.need.high) // 2
+        """The peak of the whole process, inside the need's band: the one figure that sentence, chart and table give."""
+        return self.peak.total_bytes
 
     @property
     def headroom_bytes(self) -> int:

@@ -95,6 +95,21 @@ UNWISE: list[tuple[dict[str, Any], dict[str, Any], str, str]] = [
     ({"weights_dtype": "bf16", "master_weights": True}, {}, "training.autocast", "in that dtype already"),
     ({"method": "lora", "lora": {"targets": ["query"]}}, {}, "training.lora.targets", "q_proj"),
     ({}, {"devices": 6, "tensor_parallel": 4}, "hardware.devices", "do not divide"),
+    ({"method": "lora", "lora": {"targets": []}}, {}, "training.lora.targets", "nothing trains"),
+    ({"method": "lora", "lora": {"targets": ["q_proj", "query"]}}, {}, "training.lora.targets", "called query"),
+    ({"method": "lora", "lora": {"rank": 4096}}, {}, "training.lora.rank", "narrowest matrix"),
+    (
+        {"method": "freeze", "freeze": {"trainable_layers": 0, "head": False}},
+        {},
+        "training.freeze.trainable_layers",
+        "Nothing trains",
+    ),
+    ({"trainable_fraction": 0.01}, {}, "training.trainable_fraction", "rank and targets count"),
+    ({"kernels_version": "banana"}, {}, "training.kernels_version", "not a version"),
+    ({"kernels_version": "99"}, {}, "training.kernels_version", "Newer"),
+    ({"kernels_version": "0.1"}, {}, "training.kernels_version", "Older"),
+    ({"attention": "flash"}, {"device": "t4"}, "training.attention", "no kernels for Turing"),
+    ({}, {"device": "t4"}, "training.autocast", "no bf16"),
 ]
 
 
@@ -113,6 +128,11 @@ def test_advice_is_never_a_refusal() -> None:
     """Unwise values still give an estimate; the verdict says what becomes of them."""
     found = estimate(Scenario.model_validate({"model": {"config": LLAMA}, "training": {"micro_batch": 1_000_000}}))
     assert found.verdict == "does_not_fit"
+
+
+@pytest.mark.parametrize("version", ["4.20", "4.48.1", "5.24", "v5"])
+def test_nothing_is_said_of_a_version_that_is_known(version: str) -> None:
+    assert "training.kernels_version" not in warnings({"kernels_version": version})
 
 
 def test_learned_positions_run_out() -> None:

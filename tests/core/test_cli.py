@@ -524,21 +524,26 @@ HUGE = Scenario(
 
 
 @pytest.mark.parametrize("columns", ["0", "20", "40", "60", "80"])
-def test_figures_are_never_cut(columns: str, tmp_path: Path) -> None:
-    path = tmp_path / "huge.memplan"
+def test_figures_are_never_cut(
+    columns: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
+    path = str(tmp_path / "huge.memplan")
     save_plan(Plan(scenarios=(FITS, HUGE)), path)
     [answer] = memplan.plan_estimates.estimate_plan(Plan(scenarios=(HUGE,)))
-    environment = {"COLUMNS": columns}
-    out = process("estimate", str(path), environment=environment).stdout.decode()
+    run(["estimate", path])
+    out = capsys.readouterr().out
     for instant in answer.instants:
         for num_bytes in (*instant.bytes_by_term.values(), instant.total_bytes):
             assert re.search(rf"(?<![0-9.]){num_bytes / 2**30:.2f}(?![0-9.])", out)
-    for command in (["fit", str(path)], ["levers", str(path)], ["catalog", "models", "llama"], ["catalog", "devices"]):
-        narrow = process(*command, environment=environment).stdout.decode()
+    run(["catalog", "models", "llama 3.1 8b"])
+    assert re.search(r"(?<![0-9.])8\.03B(?![0-9])", capsys.readouterr().out)
+    for arguments in (["fit", path], ["levers", path], ["catalog", "devices"], ["evidence"]):
+        run(arguments)
+        narrow = capsys.readouterr().out
         assert "…" not in narrow
-    assert re.search(
-        r"8\.03B(?![0-9])", process("catalog", "models", "llama 3.1", environment=environment).stdout.decode()
-    )
+        # A figure that goes on in the next line would end one in a separator, or begin one with a group of three.
+        assert not re.search(r"[0-9][.,]\s*\n\s*[0-9]", narrow)
 
 
 def test_warnings_bear_the_fields_title(fits: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -53,3 +53,15 @@ def test_the_chunked_loss_upcasts_an_eighth_at_a_time() -> None:
 @pytest.mark.parametrize("loss", ["chunked", "fused"])
 def test_their_basis_is_published(loss: str) -> None:
     assert with_loss(loss).basis == "published"
+
+
+@pytest.mark.parametrize("loss", ["plain", "chunked", "fused"])
+def test_a_head_with_a_bias(loss: str) -> None:
+    """Phi-2's head has 51,200 biases: their gradient is there at the end of backward as the matrix's is."""
+    given = {"loss": loss, "sequence_length": 512}
+    found = memplan.estimate(
+        memplan.Scenario.model_validate({"model": {"catalog": "microsoft/phi-2"}, "training": given})
+    )
+    (backward,) = [one for one in found.instants if one.name == "optimizer_step"]
+    assert backward.bytes_by_term["gradients"] == pytest.approx(2 * found.parameters.trainable, rel=1e-4)
+    assert found.bytes.backward_peak > found.bytes.loaded

@@ -9,11 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memplan.architecture.counts import total
+from memplan.architecture.dividing import share
 from memplan.architecture.from_config import architecture_of
 from memplan.estimate import estimate
 from memplan.memory.account import States, exact_states
 from memplan.memory.setup import Setup
-from memplan.memory.sharding import data_parallel_devices, sharded, share
+from memplan.memory.sharding import data_parallel_devices, sharded
 from memplan.memory.states import HeldTensor, gradient_bytes, has_master, held_tensors, weight_bytes
 from memplan.plan.hardware import Hardware
 from memplan.plan.scenario import Scenario

@@ -13,10 +13,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from math import prod
 
+from memplan.architecture.dividing import share
 from memplan.architecture.parts import Architecture, Layer
 from memplan.memory.setup import Setup
+from memplan.memory.sharding import CUTS_TENSORS
 from memplan.memory.states import HeldTensor, layer_tensors, outer_tensors, sharded_tensor
 from memplan.memory.storage import rounded
 from memplan.number_formats import BYTES_PER_VALUE
@@ -84,6 +85,13 @@ def gathering_of(architecture: Architecture, setup: Setup, sharding: Sharding, d
     )
 
 
+def _share(tensor: HeldTensor, sharding: Sharding, devices: int) -> int:
+    """Values of the device that holds the largest part of a tensor."""
+    if sharding.strategy in CUTS_TENSORS:
+        return sharded_tensor(tensor, devices).values
+    return share(tensor.values, devices)
+
+
 def _unit(tensors: Iterable[HeldTensor], sharding: Sharding, devices: int) -> Unit:
     weights = values = trainable = gradients = cast = 0
     for tensor in tensors:
@@ -92,8 +100,7 @@ def _unit(tensors: Iterable[HeldTensor], sharding: Sharding, devices: int) -> Un
             weights, values = weights + int(rounded(values_of_all)), values + values_of_all
             continue
         dtype = gathered_dtype(sharding, tensor.dtype)
-        shard = sharded_tensor(tensor, devices)
-        padded = devices * prod(shard.shape)
+        padded = devices * _share(tensor, sharding, devices)
         weights += tensor.count * int(rounded(padded * BYTES_PER_VALUE[dtype]))
         padded *= tensor.count
         values += padded * BYTES_PER_VALUE[dtype]

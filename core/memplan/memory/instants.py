@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from memplan.architecture.dividing import share
 from memplan.architecture.parts import Architecture
 from memplan.memory.account import States
 from memplan.memory.gathering import Gathering
 from memplan.memory.setup import Setup
 from memplan.memory.step import Moment, Passes, passes
 from memplan.memory.storage import rounded
+from memplan.plan.hardware import Hardware
 from memplan.plan.training import Training
 from memplan.result import TERMS, Instant, InstantName, TermName, TraceBytes
 
@@ -30,14 +32,16 @@ def timeline(
     training: Training,
     states: States,
     *,
+    hardware: Hardware,
     frozen_layers: int = 0,
     gathering: Gathering | None = None,
 ) -> Timeline:
     """Walk the fullest micro-batch and place it on the states. With a gathering, `setup` is what modules compute in.
 
-    With accumulation the last micro-batch is the fullest: gradients of the earlier ones are there already.
+    With accumulation the last micro-batch is the fullest: gradients of the earlier ones are there already. Context
+    parallelism gives each device its part of the sequence.
     """
-    batch, sequence = training.micro_batch, training.sequence_length
+    batch, sequence = training.micro_batch, share(training.sequence_length, hardware.context_parallel)
     trains = training.method != "inference"
     buffered = training.gradients_dtype != "weights" and states.gradients > 0
     accumulates = trains and (training.gradient_accumulation > 1 or buffered)
@@ -52,12 +56,36 @@ def timeline(
         gathering=gathering,
         frozen_layers=frozen_layers,
         with_backward=trains,
+        offloads=hardware.offload.activations or training.checkpointing == "offload",
+        applies_gradients=training.optimizer_in_backward,
     )
+    walked = _with_others_in_flight(walked, min(hardware.pipeline_parallel, training.gradient_accumulation))
     present = states.gradients if accumulates else 0
     ids = int(rounded(8 * batch * sequence))
     later = _instants(states, walked, present, ids, 2, trains)
     first = _instants(states, walked, present, ids, 1, trains) if trains else ()
     return Timeline(later, first, _trace_bytes(states, walked, present, ids, trains), walked)
+
+
+def _with_others_in_flight(walked: Passes, in_flight: int) -> Passes:
+    """The first stage of a pipeline holds what as many micro-batches keep as there are stages, once it is filled.
+
+    Source: Narayanan et al., 2021, section 2.2.1 (one forward, one backward).
+    """
+    others = (in_flight - 1) * sum(run.count * run.walk.kept for run in walked.runs)
+    if not others:
+        return walked
+
+    def fuller(moment: Moment) -> Moment:
+        return replace(moment, activations=moment.activations + others)
+
+    return replace(
+        walked,
+        forward=fuller(walked.forward),
+        loss=fuller(walked.loss),
+        forward_end=fuller(walked.forward_end),
+        backward=fuller(walked.backward),
+    )
 
 
 def _instants(states: States, walked: Passes, present: int, ids: int, step: int, trains: bool) -> tuple[Instant, ...]:

@@ -38,7 +38,7 @@ class Overheads:
 def overheads(device: Device, hardware: Hardware) -> Overheads:
     """Workspace and context for a device. Unified memory of other makers has no CUDA context; its band starts at 0."""
     nvidia = device.vendor == "NVIDIA"
-    newer = device.architecture.lower() in ("hopper", "blackwell")
+    newer = device.architecture.startswith(("Hopper", "Blackwell"))
     workspace = (WORKSPACE_BYTES_HOPPER if newer else WORKSPACE_BYTES) if nvidia else 0
     low, middle, high = (CONTEXT_LOW if nvidia else 0), CONTEXT_MIDDLE, CONTEXT_HIGH
     if hardware.devices > 1:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from memplan.architecture.expert_parts import Experts
-from memplan.architecture.parts import Linear
+from memplan.architecture.parts import Linear, Table
 from memplan.memory.stack import TRACED, Stack
 from memplan.plan.training import Training
 
@@ -40,6 +40,8 @@ class Setup:
     """dtype of what is not packed (embeddings, norms, head)."""
     loss: Literal["plain", "chunked", "fused"]
     stack: Stack
+    saved: tuple[str, ...] = ()
+    """Modules of which PEFT makes a copy that trains whole."""
 
     @classmethod
     def of(cls, training: Training, stack: Stack = TRACED) -> Setup:
@@ -65,6 +67,7 @@ class Setup:
             unpacked_dtype="fp32" if packed and training.quantization.fp32_unquantized else training.weights_dtype,
             loss="fused" if training.kernels == "liger" else training.loss,
             stack=stack,
+            saved=lora.modules_to_save if method in ("lora", "qlora") else (),
         )
 
     @property
@@ -76,9 +79,14 @@ class Setup:
         """Whether the token table trains; a tied one does when the head does."""
         return self.embeddings_train or (tied and self.head_trains)
 
-    def first_input(self, tied: bool) -> tuple[str, bool]:
+    def first_input(self, table: Table, tied: bool) -> tuple[str, bool]:
         """dtype of the first layer's input, and whether it needs a gradient."""
-        return self.unpacked_dtype, self.table_trains(tied) or self.makes_inputs_need_gradients
+        trains = self.table_trains(tied) or self.saves(table.name)
+        return self.unpacked_dtype, trains or self.makes_inputs_need_gradients
+
+    def saves(self, module: str) -> bool:
+        """Whether a copy of this module trains whole beside the adapters. PEFT compares the ends of names."""
+        return any(module.endswith(name) for name in self.saved)
 
     def adapts_parameter(self, experts: Experts, name: str) -> bool:
         """Whether PEFT puts an adapter on a router or on experts, which are plain parameters.

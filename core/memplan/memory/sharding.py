@@ -8,12 +8,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from memplan.architecture.dividing import share
 from memplan.memory.account import States
 from memplan.plan.hardware import Hardware
+from memplan.plan.scenario import Scenario
 
 SHARDS_STATES = ("zero1", "zero2", "zero3", "fsdp1", "fsdp2", "megatron")
 SHARDS_GRADIENTS = ("zero2", "zero3", "fsdp1", "fsdp2")
 SHARDS_WEIGHTS = ("zero3", "fsdp1", "fsdp2")
+CUTS_TENSORS = ("fsdp2",)
+"""Each tensor is cut along its first axis and padded there; the others flatten a unit's tensors and divide evenly."""
 
 
 def data_parallel_devices(hardware: Hardware) -> int:
@@ -21,15 +25,6 @@ def data_parallel_devices(hardware: Hardware) -> int:
     return max(
         1, hardware.devices // (hardware.tensor_parallel * hardware.pipeline_parallel * hardware.context_parallel)
     )
-
-
-def share(num_bytes: int, devices: int) -> int:
-    """The largest part when bytes are divided evenly.
-
-    >>> share(84, 8), share(80, 8)
-    (11, 10)
-    """
-    return -(-num_bytes // devices)
 
 
 def sharded(states: States, hardware: Hardware) -> States:
@@ -63,3 +58,18 @@ def bucket_bytes(states: States, hardware: Hardware) -> int:
     if data_parallel_devices(hardware) == 1:
         return 0
     return states.gradients if hardware.sharding.strategy in ("none", "ddp") else 0
+
+
+def off_device(states: States, scenario: Scenario) -> States:
+    """One device's states without what lives on the host, and without gradients that are applied as they come.
+
+    Source: DeepSpeed's ZeRO-Offload (Ren et al., 2021): states, master weights and the update move to the host;
+    torch.optim's optimizer-in-backward tutorial: each gradient is freed once its parameter is updated.
+    """
+    if scenario.hardware.offload.optimizer:
+        states = replace(states, optimizer=0, optimizer_unrounded=0, master=0, step_temporary=0)
+    if scenario.hardware.offload.parameters:
+        states = replace(states, weights=0)
+    if scenario.training.optimizer_in_backward:
+        states = replace(states, gradients=0, step_temporary=0)
+    return states

@@ -13,6 +13,9 @@ from memplan.plan.training import Training
 NEWEST = (5, 24)
 """The transformers version that the walk follows when a plan names none."""
 
+OLDEST = (4, 20)
+"""The oldest that measured runs were held against."""
+
 
 @dataclass(frozen=True, slots=True)
 class Stack:

@@ -12,7 +12,7 @@ from functools import lru_cache
 from math import prod
 
 from memplan.architecture.expert_parts import Experts
-from memplan.architecture.parts import Architecture, Layer, Linear, Weight, rotary_tables
+from memplan.architecture.parts import Architecture, Layer, Linear, Norm, Table, Weight, rotary_tables
 from memplan.memory.setup import Setup
 from memplan.memory.storage import rounded
 from memplan.number_formats import BYTES_PER_VALUE
@@ -62,6 +62,7 @@ def held_tensors(architecture: Architecture, setup: Setup) -> tuple[HeldTensor, 
     tensors += [replace(_held(weight, setup), count=count) for weight, count in architecture.idle]
     if setup.adapted:
         tensors += _adapters(architecture, setup)
+        tensors += _saved(architecture, setup)
     return tuple(tensors)
 
 
@@ -128,6 +129,25 @@ def _adapters(architecture: Architecture, setup: Setup) -> Iterator[HeldTensor]:
             for linear, each in module_linears(layer.mlp, setup):
                 yield from _adapter(linear, setup, count * each)
             yield from _expert_adapters(layer.mlp, setup, count)
+
+
+def saved_modules(architecture: Architecture) -> tuple[Table | Norm | Linear, ...]:
+    """The modules that can be trained whole beside adapters."""
+    parts = (architecture.tokens, architecture.positions, architecture.final_norm, architecture.head)
+    return tuple(part for part in parts if part is not None)
+
+
+def _saved(architecture: Architecture, setup: Setup) -> Iterator[HeldTensor]:
+    """Copies that train whole, in the dtype of what they are copied from; the frozen original stays.
+
+    Source: PEFT 0.21, utils/other.py, ModulesToSaveWrapper.
+    """
+    for part in saved_modules(architecture):
+        if setup.saves(part.name):
+            for weight in part.weights():
+                yield replace(
+                    _held(weight, setup), name=f"{weight.name} (trained copy)", trains=True, adapter=True, packed=False
+                )
 
 
 def _adapter(linear: Linear, setup: Setup, count: int) -> Iterator[HeldTensor]:

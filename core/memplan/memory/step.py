@@ -10,7 +10,7 @@ from memplan.architecture.parts import Architecture, Layer
 from memplan.memory.gathering import NOTHING, Gathering
 from memplan.memory.peak import Peak
 from memplan.memory.setup import Setup
-from memplan.memory.storage import ACTIVATIONS, GRADIENTS, LOGITS, TEMPORARY
+from memplan.memory.storage import ACTIVATIONS, GRADIENTS, LOGITS, TEMPORARY, Size
 from memplan.memory.walk_ends import EndsWalk, walk_ends
 from memplan.memory.walk_layer import LayerWalk, walk_layer
 
@@ -58,7 +58,7 @@ def layer_runs(
 ) -> tuple[Run, ...]:
     """Walk each kind of layer under each kind of input that it meets."""
     runs: list[Run] = []
-    dtype, needs = setup.first_input(architecture.tied)
+    dtype, needs = setup.first_input(architecture.tokens, architecture.tied)
     frozen = replace(setup, base_trains=False)
     position = 0
     for layer, count in architecture.layers:
@@ -87,9 +87,17 @@ def passes(
     frozen_layers: int = 0,
     with_backward: bool = True,
     gathering: Gathering | None = None,
+    offloads: bool = False,
+    applies_gradients: bool = False,
 ) -> Passes:
-    """Walk forward, loss and backward of one micro-batch."""
+    """Walk forward, loss and backward of one micro-batch.
+
+    With `offloads` what a layer keeps waits on the host from its forward to its backward; with `applies_gradients` a
+    layer's gradients are gone once it is through.
+    """
     runs = layer_runs(architecture, setup, batch, sequence, accumulating, frozen_layers)
+    if offloads:
+        runs = tuple(replace(run, walk=replace(run.walk, kept=0)) for run in runs)
     last = runs[-1].walk
     ends = walk_ends(
         architecture, setup, batch, sequence, last.output_dtype, last.output_needs_grad, accumulating, with_backward
@@ -104,8 +112,25 @@ def passes(
     root_stays = 0 if gathered.reshards else gathered.root.weights
     forward_end = _Candidate(ends.forward_end, kept, held + root_stays).moment()
     forward = _fullest(_forward(ends, runs, kept, cached, gathered), runs)
-    backward = _fullest(_backward(ends, runs, kept, gathered, held), runs) if with_backward else forward_end
+    after, back = _without_gradients(ends, runs) if applies_gradients else (ends, runs)
+    backward = _fullest(_backward(after, back, kept, gathered, held), runs) if with_backward else forward_end
     return Passes(forward, loss, forward_end, backward, ends, runs)
+
+
+def _without_gradients(ends: EndsWalk, runs: tuple[Run, ...]) -> tuple[EndsWalk, tuple[Run, ...]]:
+    """The walks for a backward that leaves no gradients behind."""
+    stay = ends.held_in_backward.tally[GRADIENTS]
+    bare = replace(
+        ends,
+        held_in_backward=_less_gradients(ends.held_in_backward, stay),
+        embedding_backward=_less_gradients(ends.embedding_backward, stay),
+    )
+    return bare, tuple(replace(run, walk=replace(run.walk, gradients=0)) for run in runs)
+
+
+def _less_gradients(peak: Peak, num_bytes: Size) -> Peak:
+    tally = tuple(one - num_bytes if kind == GRADIENTS else one for kind, one in enumerate(peak.tally))
+    return Peak(peak.total - num_bytes, tally)
 
 
 _NOTHING = (0, 0, 0, 0)

@@ -28,7 +28,10 @@ def head_and_loss(
 
 def _head_weights(ctx: Context, architecture: Architecture) -> tuple[Parameter, Parameter | None]:
     table, head = architecture.tokens, architecture.head
-    name, trains = table.name if architecture.tied else head.name, ctx.setup.head_trains
+    setup = ctx.setup
+    # Where one of two tied modules is a copy that trains, they are two tensors.
+    tied = architecture.tied and not (setup.saves(head.name) or setup.saves(table.name))
+    name, trains = table.name if tied else head.name, setup.head_trains or setup.saves(head.name)
     weight = ctx.parameter(f"{name}.weight", (head.outputs, head.inputs), trains=trains)
     bias = ctx.parameter(f"{head.name}.bias", (head.outputs,), trains=trains) if head.bias else None
     return weight, bias
@@ -74,21 +77,23 @@ def chunk_rows(tokens: int, vocabulary: int, hidden: int) -> int:
 
 
 def _fused_loss(ctx: Context, architecture: Architecture, x: Tensor) -> Tensor:
-    """Liger's: a chunk of logits at a time, turned into its gradient in place; both gradients are made in forward."""
+    """Liger's: a chunk of logits at a time, turned into its gradient in place; all gradients are made in forward."""
     tape, (weight, bias) = ctx.tape, _head_weights(ctx, architecture)
     tokens = ctx.batch * ctx.sequence
     rows = min(tokens, chunk_rows(tokens, architecture.vocab_size, architecture.head.inputs))
     needs, trains = tape.needs_grad(x), tape.needs_grad(weight)
     grad_x = tape.new(x.shape, x.dtype) if needs else None
     grad_w = tape.new(weight.shape, weight.dtype) if trains else None
+    grad_b = tape.new(bias.shape, bias.dtype) if bias is not None and trains else None
     chunk = tape.new((rows, architecture.vocab_size), x.dtype)
     product = tape.new((rows, architecture.head.inputs), x.dtype)
     del chunk, product
     loss = tape.new((tokens,), "fp32")
     if not (needs or trains):
         return loss
-    kept = [tape.keep(one, "gradient made in forward") if one is not None else None for one in (grad_x, grad_w)]
-    return tape.record(loss, (x, weight, bias), lambda grads: (kept[0], kept[1], None))
+    made = (grad_x, grad_w, grad_b)
+    kept = tuple(tape.keep(one, "gradient made in forward") if one is not None else None for one in made)
+    return tape.record(loss, (x, weight, bias), lambda grads: kept)
 
 
 def _chunked_loss(ctx: Context, architecture: Architecture, x: Tensor) -> Tensor:

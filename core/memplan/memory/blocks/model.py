@@ -20,10 +20,10 @@ def embed(ctx: Context, architecture: Architecture, ids: Tensor) -> tuple[Tensor
     """The first layer's input, the locals that the model's function holds, and whether the input is one of them."""
     tape = ctx.tape
     setup, table = ctx.setup, architecture.tokens
-    weight = ctx.parameter(
-        f"{table.name}.weight", (table.rows, table.width), trains=setup.table_trains(architecture.tied)
-    )
-    weight.shared = architecture.tied
+    saved = setup.saves(table.name)
+    trains = saved or setup.table_trains(architecture.tied)
+    weight = ctx.parameter(f"{table.name}.weight", (table.rows, table.width), trains=trains)
+    weight.shared = architecture.tied and not saved
     x = ctx.embed(table, ids)
     if architecture.embedding_scale == "buffer":
         x = op.mul_by_constant(tape, x, tape.new((1,), x.dtype), "embedding scale")
@@ -144,8 +144,9 @@ def finish(
     """Final norm, head and loss, as transformers' ForCausalLM classes run them. Takes the last output out of `last`."""
     tape = ctx.tape
     hidden = last.pop()
-    norm, trains = architecture.final_norm, ctx.setup.head_trains
+    norm = architecture.final_norm
     if norm is not None:
+        trains = ctx.setup.head_trains or ctx.setup.saves(norm.name)
         for part in ("weight", "bias"):
             ctx.parameter(f"{norm.name}.{part}", (norm.size,), trains=trains)
     x = ctx.norm(norm, hidden)

@@ -1,0 +1,113 @@
+"""What makes an estimate an extrapolation: settings that follow rules, or relatives, that no truth was held against."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from memplan.architecture.parts import Architecture
+from memplan.catalog import Device
+from memplan.memory.sharding import SHARDS_STATES, data_parallel_devices
+from memplan.memory.states import saved_modules
+from memplan.plan.scenario import Scenario
+from memplan.plan.training import Kernels
+from memplan.result import Advice
+
+_KERNELS: dict[Kernels, str] = {
+    "liger": "Liger's fused loss is counted; its norms, rotary positions and gated products, which keep less, are not.",
+    "mlx": "MLX's kernels are counted as transformers' under PyTorch.",
+}
+
+
+def extrapolations(scenario: Scenario, architecture: Architecture, device: Device) -> Iterator[Advice]:
+    """One word for each setting that was held against nothing."""
+    if device.vendor not in ("NVIDIA", "AMD"):
+        words = f"PyTorch's kernels for {device.vendor} devices have not been held against truth: CUDA's are counted."
+        yield Advice("hardware.device", words)
+    yield from _about_training(scenario)
+    yield from _about_adapters(scenario, architecture)
+    yield from _about_sharding(scenario)
+    yield from _about_parallelism(scenario)
+    yield from _about_offload(scenario)
+
+
+def _about_training(scenario: Scenario) -> Iterator[Advice]:
+    training = scenario.training
+    if training.kernels != "transformers":
+        words = f"{training.kernels}'s modules are counted as transformers', which keep as much or more."
+        yield Advice("training.kernels", _KERNELS.get(training.kernels, words))
+    if training.optimizer_in_backward:
+        yield Advice("training.optimizer_in_backward", "Gradients are counted as gone once their layer is through.")
+    if training.checkpointing == "selective":
+        yield Advice("training.checkpointing", "selective is counted as full checkpointing, which keeps less.")
+    if training.checkpointing == "offload":
+        yield Advice("training.checkpointing", "Checkpoints are counted as wholly on the host until they are used.")
+    if training.method == "freeze" and training.checkpointing != "none":
+        yield Advice("training.checkpointing", "Checkpoints of frozen layers are up to 4% short of traces.")
+
+
+def _about_adapters(scenario: Scenario, architecture: Architecture) -> Iterator[Advice]:
+    training = scenario.training
+    if training.method == "qlora" and training.quantization.format not in ("nf4", "fp4"):
+        words = f"Products of {training.quantization.format} are walked as those of nf4."
+        yield Advice("training.quantization.format", words)
+    if training.method not in ("lora", "qlora"):
+        return
+    names = [part.name for part in saved_modules(architecture)]
+    for saved in training.lora.modules_to_save:
+        if any(name.endswith(saved) for name in names):
+            words = f"A copy of {saved} is counted that trains whole, with its gradients and states."
+        else:
+            words = f"{saved} is left out: only {', '.join(names)} are counted when they are trained whole."
+        yield Advice("training.lora.modules_to_save", words)
+
+
+def _about_sharding(scenario: Scenario) -> Iterator[Advice]:
+    training, hardware = scenario.training, scenario.hardware
+    strategy = hardware.sharding.strategy
+    if data_parallel_devices(hardware) == 1:
+        return
+    if strategy in ("fsdp1", "zero3"):
+        words = f"Gathered layers of {strategy} are counted as those of FSDP2."
+        yield Advice("hardware.sharding.strategy", words)
+    elif strategy in ("zero1", "zero2", "megatron"):
+        yield Advice("hardware.sharding.strategy", "States are divided evenly; buckets are not counted.")
+    elif strategy == "fsdp2" and training.method != "full":
+        yield Advice("hardware.sharding.strategy", "Sharded adapters have not been held against traces yet.")
+    elif strategy not in SHARDS_STATES:
+        words = "Each device holds everything, and communication buckets as large as the gradients."
+        yield Advice("hardware.devices", words)
+
+
+def _about_parallelism(scenario: Scenario) -> Iterator[Advice]:
+    hardware = scenario.hardware
+    if hardware.tensor_parallel > 1:
+        words = "Heads, feed-forward widths and the vocabulary are divided; norms and residuals are counted whole."
+        yield Advice("hardware.tensor_parallel", words)
+    if hardware.sequence_parallel:
+        words = "Left out: norms and residuals are counted whole, so the estimate is too high."
+        yield Advice("hardware.sequence_parallel", words)
+    if hardware.pipeline_parallel > 1:
+        words = (
+            "One stage is counted, with both embeddings and head, and a micro-batch in flight for each stage: "
+            "rather too much."
+        )
+        yield Advice("hardware.pipeline_parallel", words)
+    if hardware.context_parallel > 1:
+        words = "The sequence is divided; keys and values on their way between devices are not counted."
+        yield Advice("hardware.context_parallel", words)
+    if hardware.expert_parallel > 1:
+        words = "Experts are divided; tokens are taken to spread evenly, and what travels is not counted."
+        yield Advice("hardware.expert_parallel", words)
+
+
+def _about_offload(scenario: Scenario) -> Iterator[Advice]:
+    offload = scenario.hardware.offload
+    if offload.optimizer:
+        words = "States, fp32 master weights and the update are counted on the host, gradients on the device."
+        yield Advice("hardware.offload.optimizer", words)
+    if offload.parameters:
+        words = "Weights are counted on the host; each layer comes when it runs, as under ZeRO-3."
+        yield Advice("hardware.offload.parameters", words)
+    if offload.activations:
+        words = "What a layer keeps is counted on the host from its forward to its backward."
+        yield Advice("hardware.offload.activations", words)

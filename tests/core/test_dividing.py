@@ -1,0 +1,131 @@
+"""Divided models and what lives on the host. What is right: the rules' own arithmetic on Llama-3.1-8B's shapes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from memplan.architecture.counts import total
+from memplan.architecture.dividing import part_of
+from memplan.catalog import models
+from memplan.chosen_model import chosen_model
+from memplan.errors import ConfigError
+from memplan.estimate import estimate
+from memplan.plan.model_choice import ModelChoice
+from memplan.plan.scenario import Scenario
+from memplan.result import Estimate
+
+LLAMA_8B = "meta-llama/Llama-3.1-8B"
+MIXTURE = "Qwen/Qwen3-30B-A3B"
+LAYERS, HIDDEN, WIDTH, VOCABULARY = 32, 4096, 14336, 128_256
+KV_WIDTH = 8 * 128
+
+
+def answer(model: str = LLAMA_8B, hardware: dict[str, Any] | None = None, **training: Any) -> Estimate:
+    """The estimate of a catalog model, 4096 tokens."""
+    return estimate(
+        Scenario.model_validate(
+            {
+                "model": {"catalog": model},
+                "training": {"sequence_length": 4096, **training},
+                "hardware": {"device": "h100-sxm", **(hardware or {})},
+            }
+        )
+    )
+
+
+def at(found: Estimate, name: str) -> dict[str, int]:
+    """The terms of one instant of a later step."""
+    return {str(term): size for one in found.instants if one.name == name for term, size in one.bytes_by_term.items()}
+
+
+def test_matrices_divided_by_eight() -> None:
+    part = part_of(chosen_model(ModelChoice(catalog=LLAMA_8B)).architecture, tensor=8)
+    norms = HIDDEN * (2 * LAYERS + 1)
+    matrices = LAYERS * (2 * HIDDEN * HIDDEN + 2 * KV_WIDTH * HIDDEN + 3 * HIDDEN * WIDTH) + 2 * VOCABULARY * HIDDEN
+    assert total(part) == matrices // 8 + norms
+
+
+def test_keys_are_repeated_once_there_are_more_devices_than_heads() -> None:
+    part = part_of(chosen_model(ModelChoice(catalog=LLAMA_8B)).architecture, tensor=16)
+    keys = {linear.name: linear.outputs for layer in part.kinds for linear in layer.attention.linears()}
+    assert (keys["q_proj"], keys["k_proj"], keys["v_proj"]) == (2 * 128, 128, 128)
+
+
+def test_layers_divided_by_eight() -> None:
+    part = part_of(chosen_model(ModelChoice(catalog=LLAMA_8B)).architecture, pipeline=8)
+    assert part.num_layers == LAYERS // 8
+
+
+def test_experts_divided_by_eight() -> None:
+    whole = chosen_model(ModelChoice(catalog=MIXTURE)).architecture
+    part = part_of(whole, expert=8)
+    experts = 48 * 128 * 3 * 2048 * 768
+    assert total(whole) - total(part) == experts - experts // 8 + 48 * (128 - 16) * 2048  # and the router's rows
+
+
+@pytest.mark.parametrize("model", [entry.id for entry in models()])
+def test_every_catalog_model_can_be_divided(model: str) -> None:
+    """No rule breaks a walk, and a part is smaller than the whole."""
+    hardware = {"devices": 32, "tensor_parallel": 4, "pipeline_parallel": 4, "expert_parallel": 2}
+    try:
+        alone = answer(model, {"devices": 1})
+    except ConfigError:
+        pytest.skip("no decoder")
+    assert answer(model, hardware).peak_bytes < alone.peak_bytes
+
+
+def test_context_parallel_is_a_shorter_sequence() -> None:
+    shared = answer(hardware={"devices": 4, "context_parallel": 4})
+    short = answer(hardware={"devices": 4, "tensor_parallel": 1}, sequence_length=1024)
+    assert at(shared, "forward")["activations"] == at(short, "forward")["activations"]
+
+
+def test_a_pipeline_holds_a_micro_batch_for_each_stage() -> None:
+    def kept(accumulation: int) -> int:
+        hardware = {"devices": 4, "pipeline_parallel": 4}
+        return at(answer(hardware=hardware, gradient_accumulation=accumulation), "loss")["activations"]
+
+    one, two, four = kept(1), kept(2), kept(4)
+    assert kept(16) == four
+    assert four - one == 3 * (two - one) > 0
+
+
+def test_optimizer_states_on_the_host() -> None:
+    """Two bf16 states of every parameter."""
+    on_host, plain = answer(hardware={"offload": {"optimizer": True}}), answer()
+    assert not any("optimizer states" in one.bytes_by_term for one in (*on_host.instants, *on_host.first_step))
+    assert at(plain, "backward")["optimizer states"] == pytest.approx(2 * 2 * 8_030_261_248, rel=1e-4)
+
+
+def test_weights_on_the_host_come_layer_by_layer() -> None:
+    found = answer(hardware={"offload": {"parameters": True}}, method="lora")
+    assert "weights" not in at(found, "forward")
+    ends = 2 * VOCABULARY * HIDDEN * 2
+    assert ends < at(found, "forward")["communication buffers"] < 4 * ends
+
+
+def test_activations_on_the_host_leave_one_layer_on_the_device() -> None:
+    on_host, plain = answer(hardware={"offload": {"activations": True}}), answer()
+    assert at(on_host, "backward")["activations"] < at(plain, "backward")["activations"] / LAYERS * 2
+
+
+def test_gradients_that_are_applied_as_they_come_do_not_pile_up() -> None:
+    found = answer(optimizer_in_backward=True)
+    assert "gradients" not in at(found, "optimizer_step")
+    layer = 2 * (2 * HIDDEN * HIDDEN + 2 * KV_WIDTH * HIDDEN + 3 * HIDDEN * WIDTH + 2 * HIDDEN)
+    head = 2 * VOCABULARY * HIDDEN
+    assert at(found, "backward").get("gradients", 0) <= layer + head
+
+
+@pytest.mark.parametrize("strategy", ["zero3", "fsdp1"])
+def test_flattened_shards_shrink_with_every_device(strategy: str) -> None:
+    """A mixture has tensors of 128 rows: cut along them, 4096 devices would each be padded to a whole expert."""
+
+    def need(devices: int) -> int:
+        hardware = {"devices": devices, "sharding": {"strategy": strategy}}
+        return answer(MIXTURE, hardware, checkpointing="full").peak_bytes
+
+    needs = [need(devices) for devices in (8, 64, 512, 4096)]
+    assert needs == sorted(needs, reverse=True)
