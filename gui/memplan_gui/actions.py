@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QMainWindow, QMenu
@@ -107,3 +108,12 @@ def choices_menu(menu: QMenu, choices: Mapping[str, str], chosen: str, choose: C
         action.setCheckable(True)
         action.setChecked(value == chosen)
         action.triggered.connect(lambda _=False, value=value: choose(value))
+
+
+def paths_menu(menu: QMenu, paths: Iterable[Path], chosen: Callable[[Path], object]) -> None:
+    """Fill a menu with files, each with where it lies; nothing to choose from without any."""
+    menu.clear()
+    for path in paths:
+        action = menu.addAction(f"{path.name}  —  {path.parent}".replace("&", "&&"))
+        action.triggered.connect(lambda _=False, path=path: chosen(path))
+    menu.setEnabled(not menu.isEmpty())

@@ -22,7 +22,7 @@ def free_name(wanted: str, taken: set[str]) -> str:
 
 def add_scenario(document: PlanDocument) -> None:
     """Put a scenario with every default behind the others; it keeps the model at hand."""
-    fresh = new_plan().scenarios[0].model_copy(update={"model": document.scenario.model})
+    fresh = replaced(new_plan().scenarios[0], "model", document.scenario.model)
     _insert(document, fresh, len(document.plan.scenarios), "new scenario", "Add scenario")
 
 

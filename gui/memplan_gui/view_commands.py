@@ -9,9 +9,12 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QWidget
 
 from memplan_gui import dialogs
-from memplan_gui.chart_panel import ChartPanel
+from memplan_gui.answer_panel import AnswerPanel
+from memplan_gui.answers import Answers
 from memplan_gui.document import PlanDocument
 from memplan_gui.presenters.breakdown import as_text, as_tsv, breakdown
+from memplan_gui.presenters.labels import picture_subtitle
+from memplan_gui.presenters.stack import StackChart
 from memplan_gui.scenario_edits import (
     add_scenario,
     duplicate_scenario,
@@ -48,20 +51,42 @@ class ScenarioCommands(QObject):
             rename_scenario(self._document, self._document.current, name)
 
 
-def copy_picture(chart: ChartPanel, title: str, subtitle: str, sentence: str) -> None:
-    """Put the chart on the clipboard as a picture."""
-    image = chart.image(title, subtitle, sentence)
-    if image is not None:
-        QGuiApplication.clipboard().setImage(image)
+class ChartCommands(QObject):
+    """Commands about the chart that is looked at."""
+
+    def __init__(self, window: QWidget, document: PlanDocument, answers: Answers, panel: AnswerPanel) -> None:
+        super().__init__(window)
+        self._document, self._answers, self._panel = document, answers, panel
+
+    def slots(self, export: Callable[..., object]) -> dict[str, Callable[[], object]]:
+        """Each command's slot, by its id. `export` asks for a file and writes the chart and its words to it."""
+        return {
+            "export_chart": lambda: export(self._panel.chart, *self.picture_words()),
+            "copy_picture": lambda: self._copy(self._copy_picture, "picture"),
+            "copy_table": lambda: self._copy(lambda chart: _copy_text(as_tsv(breakdown(chart))), "table"),
+            "copy_text": lambda: self._copy(lambda chart: _copy_text(as_text(breakdown(chart))), "text"),
+        }
+
+    def picture_words(self) -> tuple[str, str, str]:
+        """Title, subtitle and verdict of a picture of the chart."""
+        scenario, estimate = self._document.scenario, self._answers.answer().estimate
+        verdict, first = self._panel.verdict_words, self._panel.chart.steps.value() == "first"
+        subtitle = picture_subtitle(scenario, estimate, first_step=first) if estimate else ""
+        return f"{self._document.name} — {scenario.name}", subtitle, verdict.sentence if verdict else ""
+
+    def _copy(self, copy: Callable[[StackChart], object], what: str) -> None:
+        """Copy something of the chart, and say so: nothing else on screen would show it."""
+        chart = self._panel.chart.chart
+        if chart is not None:
+            copy(chart)
+            self._panel.say(f"Copied the {what}")
+
+    def _copy_picture(self, _: StackChart) -> None:
+        image = self._panel.chart.image(*self.picture_words())
+        if image is not None:
+            QGuiApplication.clipboard().setImage(image)
 
 
-def copy_table(chart: ChartPanel) -> None:
-    """Put the breakdown on the clipboard, with tabs between its cells, as spreadsheets take it."""
-    if chart.chart is not None:
-        QGuiApplication.clipboard().setText(as_tsv(breakdown(chart.chart)))
-
-
-def copy_text(chart: ChartPanel) -> None:
-    """Put the breakdown on the clipboard in columns of equal width, as notes and messages take it."""
-    if chart.chart is not None:
-        QGuiApplication.clipboard().setText(as_text(breakdown(chart.chart)))
+def _copy_text(text: str) -> None:
+    """Tabs between cells, as spreadsheets take them, or columns of equal width, as notes do."""
+    QGuiApplication.clipboard().setText(text)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from memplan_gui.answers import Answers
     from memplan_gui.document import PlanDocument
     from memplan_gui.file_commands import FileCommands
+    from memplan_gui.lever_menu import LeverMenu
     from memplan_gui.plan_panel import PlanPanel
     from memplan_gui.presenters.answer import Answer
 
@@ -52,6 +53,7 @@ class Window(QMainWindow):
         self.setWindowTitle("memplan")
         self.setMinimumSize(LEAST_SIZE)
         self.menus: Menus
+        self.lever_menu: LeverMenu
         self._show_shell()
         self._restore_place()
 
@@ -143,7 +145,7 @@ class Window(QMainWindow):
         answers.offered.connect(self._show_offers)
         panel.levers.toggled.connect(self.toggle_lever)
         panel.unit_switch.chosen.connect(self.set_unit)
-        panel.export_button.clicked.connect(self._export_chart)
+        panel.export_button.clicked.connect(self.menus.actions["export_chart"].trigger)
         panel.chart.step_chosen.connect(self._show_step)
         panel.notice.closed.connect(self._notice_closed)
         panel.tabs.rename_wanted.connect(self._rename)
@@ -159,6 +161,8 @@ class Window(QMainWindow):
         document.changed.connect(lambda paths: self._show_title() if "title" in paths else None)
 
     def _fill_menus(self) -> None:
+        from memplan_gui.lever_menu import LeverMenu
+
         undo = self.document.undo_stack.createUndoAction(self, "&Undo")
         redo = self.document.undo_stack.createRedoAction(self, "&Redo")
         self.menus.fill(self._slots(), {"undo": undo, "redo": redo})
@@ -166,20 +170,15 @@ class Window(QMainWindow):
         self._fill_recent_menu()
         for name in ("copy_picture", "copy_table", "export_chart", "show_all"):
             self.answer_panel.chart.addAction(self.menus.actions[name])
-        levers = self.menus.submenus["levers"]
-        levers.aboutToShow.connect(self._name_levers)
-        for number in range(1, 10):
-            action = levers.addAction(f"Lever {number}")
-            action.setShortcut(f"Ctrl+{number}")
-            action.triggered.connect(lambda _=False, number=number: self.answer_panel.levers.press(number))
-        self._name_levers()
+        self.lever_menu = LeverMenu(self.menus.submenus["levers"], self.answer_panel.levers)
 
     def _slots(self) -> dict[str, Callable[[], object]]:
         from memplan_gui import dialogs
-        from memplan_gui.view_commands import ScenarioCommands, copy_picture, copy_table, copy_text
+        from memplan_gui.view_commands import ChartCommands, ScenarioCommands
 
         panel, files, chart = self.answer_panel, self.files, self.answer_panel.chart
         scenarios = ScenarioCommands(self, self.document)
+        pictures = ChartCommands(self, self.document, self.answers, panel)
         return {
             "new": files.new,
             "open": files.open,
@@ -187,12 +186,9 @@ class Window(QMainWindow):
             "open_example": files.open_example,
             "save": files.save,
             "save_as": files.save_as,
-            "export_chart": self._export_chart,
             "quit": self.close,
-            "copy_picture": lambda: self._copy(lambda: copy_picture(chart, *self._picture_words()), "picture"),
-            "copy_table": lambda: self._copy(lambda: copy_table(chart), "table"),
-            "copy_text": lambda: self._copy(lambda: copy_text(chart), "text"),
             **scenarios.slots(),
+            **pictures.slots(files.export_chart),
             "show_gb": lambda: self.set_unit("gb" if self._settings.unit == "gib" else "gib"),
             "show_first_step": lambda: chart.choose_step("later" if chart.steps.value() == "first" else "first"),
             "zoom_in": lambda: chart.zoom(ZOOM),
@@ -225,24 +221,7 @@ class Window(QMainWindow):
             from memplan_gui.answers import mistake_words
 
             self.answer_panel.show_offers((), mistake_words(mistake))
-        self._name_levers()
-
-    def _picture_words(self) -> tuple[str, str, str]:
-        from memplan_gui.presenters.labels import picture_subtitle
-
-        scenario, estimate = self.document.scenario, self.answers.answer().estimate
-        verdict, first = self.answer_panel.verdict_words, self.answer_panel.chart.steps.value() == "first"
-        subtitle = picture_subtitle(scenario, estimate, first_step=first) if estimate else ""
-        return f"{self.document.name} — {scenario.name}", subtitle, verdict.sentence if verdict else ""
-
-    def _copy(self, copy: Callable[[], object], what: str) -> None:
-        """Copy something of the chart, and say so: nothing else on screen would show it."""
-        if self.answer_panel.chart.chart is not None:
-            copy()
-            self.answer_panel.say(f"Copied the {what}")
-
-    def _export_chart(self) -> None:
-        self.files.export_chart(self.answer_panel.chart, *self._picture_words())
+        self.lever_menu.refresh()
 
     def _rename(self, position: int) -> None:
         self.document.show_scenario(position)
@@ -267,20 +246,9 @@ class Window(QMainWindow):
         choices_menu(self.menus.submenus["theme"], names, self._settings.theme, self.choose_theme)
 
     def _fill_recent_menu(self) -> None:
-        menu = self.menus.submenus["recent"]
-        menu.clear()
-        for path in self._settings.recent:
-            action = menu.addAction(f"{path.name}  —  {path.parent}".replace("&", "&&"))
-            action.triggered.connect(lambda _=False, path=path: self.files.open_path(path))
-        menu.setEnabled(bool(self._settings.recent))
+        from memplan_gui.actions import paths_menu
 
-    def _name_levers(self) -> None:
-        buttons = self.answer_panel.levers.buttons
-        for number, action in enumerate(self.menus.submenus["levers"].actions()):
-            card = buttons[number].card if number < len(buttons) else None
-            action.setText(card.title if card else "")
-            action.setVisible(card is not None)
-            action.setEnabled(card is not None and card.applies)
+        paths_menu(self.menus.submenus["recent"], self._settings.recent, self.files.open_path)
 
     def _restore_place(self) -> None:
         if not self.restoreGeometry(self._settings.state("geometry")):
@@ -308,12 +276,15 @@ class Window(QMainWindow):
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
         """Take files."""
-        if any(url.isLocalFile() for url in event.mimeData().urls()):
+        if _dropped(event):
             event.acceptProposedAction()
 
     def dropEvent(self, event: QDropEvent) -> None:
         """Open the first file that was dropped: a plan, or a model's config.json."""
-        paths = [Path(url.toLocalFile()) for url in event.mimeData().urls() if url.isLocalFile()]
-        if paths:
+        if paths := _dropped(event):
             event.acceptProposedAction()
             self.files.open_path(paths[0])
+
+
+def _dropped(event: QDropEvent) -> list[Path]:
+    return [Path(url.toLocalFile()) for url in event.mimeData().urls() if url.isLocalFile()]
