@@ -21,6 +21,7 @@ from memplan.memory.sharding import (
     SHARDS_WEIGHTS,
     bucket_bytes,
     data_parallel_devices,
+    expert_parallel_of,
     off_device,
     sharded,
 )
@@ -42,7 +43,7 @@ class Allocation:
     whole: States
     """The states of the whole model."""
     states: States
-    """The fullest device's share of them."""
+    """The fullest device's share of them, wherever it lives."""
     gathering: Gathering | None
     timeline: Timeline
     bucket_bytes: int
@@ -64,7 +65,7 @@ class Allocation:
         setup, states, gathering = replace(self.setup, stack=TRACED), self.states, self.gathering
         if self.setup.stack.experts_are_modules:  # other tensors hold the same weights
             states, gathering = _on_one_device(self.chosen, self.part, setup, self.scenario)
-        return _walked(self.part, setup, self.scenario, states, gathering).bytes
+        return _walked(self.chosen, self.part, setup, self.scenario, states, gathering).bytes
 
 
 def allocation(scenario: Scenario) -> Allocation:
@@ -75,12 +76,7 @@ def allocation(scenario: Scenario) -> Allocation:
         UnknownEntryError: the catalog has no such model.
     """
     chosen, hardware = chosen_model(scenario.model), scenario.hardware
-    part = part_of(
-        chosen.architecture,
-        tensor=hardware.tensor_parallel,
-        pipeline=hardware.pipeline_parallel,
-        expert=hardware.expert_parallel,
-    )
+    part = _part(chosen, hardware, expert_parallel_of(hardware))
     setup = Setup.of(scenario.training, stack_of(scenario.training))
     states, gathering = _on_one_device(chosen, part, setup, scenario)
     return Allocation(
@@ -91,42 +87,59 @@ def allocation(scenario: Scenario) -> Allocation:
         whole=_states(chosen, chosen.architecture, setup, scenario),
         states=states,
         gathering=gathering,
-        timeline=_walked(part, setup, scenario, states, gathering),
+        timeline=_walked(chosen, part, setup, scenario, states, gathering),
         bucket_bytes=bucket_bytes(states, hardware),
     )
 
 
 def _walked(
-    part: Architecture, setup: Setup, scenario: Scenario, states: States, gathering: Gathering | None
+    chosen: ChosenModel,
+    part: Architecture,
+    setup: Setup,
+    scenario: Scenario,
+    states: States,
+    gathering: Gathering | None,
 ) -> Timeline:
     sharding = _gathers_by(scenario.hardware)
     return timeline(
         part,
         compute_setup(setup, sharding) if sharding else setup,
         scenario.training,
-        states,
+        off_device(states, scenario),
         hardware=scenario.hardware,
         frozen_layers=_frozen_layers(scenario, part),
         gathering=gathering,
+        most_gradients=None if chosen.exact else states.gradients,
     )
+
+
+def _part(chosen: ChosenModel, hardware: Hardware, expert_parallel: int) -> Architecture:
+    """The model of the fullest device."""
+    tensor, pipeline = hardware.tensor_parallel, hardware.pipeline_parallel
+    return part_of(chosen.architecture, tensor=tensor, pipeline=pipeline, expert=expert_parallel)
 
 
 def _on_one_device(
     chosen: ChosenModel, part: Architecture, setup: Setup, scenario: Scenario
 ) -> tuple[States, Gathering | None]:
-    """The fullest device's share of the states, and what it gathers."""
-    undivided, gathering = _states(chosen, part, setup, scenario), None
+    """The fullest device's share of the states, wherever they live, and what it gathers."""
     hardware, training = scenario.hardware, scenario.training
-    devices, sharding = data_parallel_devices(hardware), _gathers_by(hardware)
+    sharding, gathering, shared_out = _gathers_by(hardware), None, expert_parallel_of(hardware)
+    devices = data_parallel_devices(hardware)
     if sharding is not None:
-        gathering = gathering_of(part, setup, sharding, devices)
+        gathering = gathering_of(part, setup, sharding, devices, expert_parallel=shared_out)
     by_count = setup.packed or not chosen.exact
     if gathering is None or hardware.sharding.strategy not in CUTS_TENSORS or by_count:
-        return off_device(sharded(undivided, hardware), scenario), gathering
-    states = exact_states(part, setup, training, _frozen_layers(scenario, part), devices)
+        undivided = _states(chosen, part, setup, scenario)
+        if shared_out == 1:
+            return sharded(undivided, hardware), gathering
+        all_experts = _states(chosen, _part(chosen, hardware, 1), setup, scenario)
+        return sharded(undivided, hardware, all_experts), gathering
+    frozen = _frozen_layers(scenario, part)
+    states = exact_states(part, setup, training, frozen, devices, shared_out)
     if training.method == "full":
         states = replace(states, gradients=gathering.gradient_bytes(part))
-    return off_device(states, scenario), gathering
+    return states, gathering
 
 
 _FROM_HOST = Sharding(strategy="zero3", mixed_precision=False)

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from memplan.architecture.expert_parts import Experts
+from memplan.architecture.linear_parts import StateMixer
 from memplan.architecture.parts import Architecture, Linear
 from memplan.catalog import Device
 from memplan.memory.optimizers import RULES
 from memplan.memory.setup import Setup
-from memplan.memory.sharding import SHARDS_WEIGHTS
-from memplan.memory.stack import NEWEST, OLDEST, version_of
+from memplan.memory.sharding import SHARDS_WEIGHTS, data_parallel_devices
+from memplan.memory.stack import NEWEST, OLDEST, is_version, version_of
 from memplan.memory.states import linears, module_linears
 from memplan.plan.scenario import Scenario
 from memplan.plan.training import Training
@@ -25,7 +26,7 @@ def advice(scenario: Scenario, setup: Setup, architecture: Architecture, device:
     yield from _about_precision(scenario)
     yield from _about_what_trains(scenario, setup, architecture)
     yield from _about_experts(scenario, setup, architecture)
-    yield from _about_hardware(scenario, device)
+    yield from _about_hardware(scenario, architecture, device)
     training = scenario.training
     yield from _about_version(training)
     if training.optimizer_in_backward and training.gradient_accumulation > 1:
@@ -117,8 +118,8 @@ def _about_version(training: Training) -> Iterator[Advice]:
     if text is None or training.kernels != "transformers":
         return
     newest = ".".join(map(str, NEWEST))
-    version = version_of(text) if text[:1].isdigit() or text[:1] == "v" else None
-    if version is None:
+    version = version_of(text)
+    if not is_version(text):
         yield Advice("training.kernels_version", f'"{text}" is not a version such as 4.48; {newest} is counted.')
     elif version > NEWEST:
         yield Advice("training.kernels_version", f"Newer than what is known: {newest} is counted.")
@@ -127,8 +128,8 @@ def _about_version(training: Training) -> Iterator[Advice]:
         yield Advice("training.kernels_version", f"Older than what is known: {oldest} is counted.")
 
 
-def _about_hardware(scenario: Scenario, device: Device) -> Iterator[Advice]:
-    training, hardware = scenario.training, scenario.hardware
+def _about_hardware(scenario: Scenario, architecture: Architecture, device: Device) -> Iterator[Advice]:
+    training = scenario.training
     if device.vendor == "Apple" and RULES[training.optimizer].source.startswith("bitsandbytes"):
         words = "bitsandbytes' optimizers need a platform that it supports; Apple's GPUs are not among them."
         yield Advice("training.optimizer", words)
@@ -141,5 +142,35 @@ def _about_hardware(scenario: Scenario, device: Device) -> Iterator[Advice]:
     if not device.bf16_supported and "bf16" in (training.weights_dtype, training.autocast):
         path = "training.weights_dtype" if training.weights_dtype == "bf16" else "training.autocast"
         yield Advice(path, f"{device.name} has no bf16 arithmetic of its own; fp16 takes as much memory.")
-    if hardware.devices % (hardware.tensor_parallel * hardware.pipeline_parallel * hardware.context_parallel):
+    yield from _about_parallel_sizes(scenario, architecture)
+
+
+def _about_parallel_sizes(scenario: Scenario, architecture: Architecture) -> Iterator[Advice]:
+    hardware, training = scenario.hardware, scenario.training
+    together = hardware.tensor_parallel * hardware.pipeline_parallel * hardware.context_parallel
+    if together > hardware.devices:
+        words = f"Its parallel sizes take {together:,} devices, and the run has {hardware.devices:,}."
+        yield Advice("hardware.devices", words)
+    elif hardware.devices % together:
         yield Advice("hardware.devices", "The parallel sizes do not divide the devices.")
+    elif data_parallel_devices(hardware) % hardware.expert_parallel:
+        words = f"Experts are shared out among data-parallel devices: {data_parallel_devices(hardware):,} here."
+        yield Advice("hardware.expert_parallel", words)
+    heads = {layer.attention.heads for layer in architecture.kinds if not isinstance(layer.attention, StateMixer)}
+    if any(count % hardware.tensor_parallel for count in heads):
+        words = f"{' or '.join(map(str, sorted(heads)))} heads can not be divided by {hardware.tensor_parallel:,}."
+        yield Advice("hardware.tensor_parallel", words)
+    if hardware.pipeline_parallel > architecture.num_layers:
+        words = f"The model has {architecture.num_layers} layers: some stages have none."
+        yield Advice("hardware.pipeline_parallel", words)
+    if hardware.context_parallel > training.sequence_length:
+        words = f"A sequence has {training.sequence_length:,} tokens: some devices get none."
+        yield Advice("hardware.context_parallel", words)
+    counts = {mixture.count for mixture in _mixtures(architecture)}
+    if hardware.expert_parallel > 1 and not counts:
+        yield Advice("hardware.expert_parallel", "The model has no experts to share out.")
+    elif any(count % hardware.expert_parallel for count in counts):
+        words = (
+            f"{' or '.join(map(str, sorted(counts)))} experts can not be shared out by {hardware.expert_parallel:,}."
+        )
+        yield Advice("hardware.expert_parallel", words)

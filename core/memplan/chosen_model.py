@@ -14,7 +14,7 @@ from memplan.catalog import model as catalog_model
 from memplan.errors import ConfigError
 from memplan.plan.model_choice import ModelChoice
 from memplan.result import Advice
-from memplan.units import counted
+from memplan.units import counted, format_count
 
 TYPICAL_VOCABULARY = 128_256
 """Llama 3's, for a model of which only the size is known."""
@@ -86,7 +86,8 @@ def _from_size(name: str, parameters: int, layers: int | None, hidden: int | Non
     if layers and hidden and vocab:
         architecture = _llama_of(parameters, layers, hidden, vocab)
         advice = Advice("model.parameters", "Activations are those of a llama-like model of this shape.")
-        return ChosenModel(name, architecture, parameters, exact=False, advice=(advice,))
+        words = (advice, *_contradiction(architecture, parameters))
+        return ChosenModel(name, architecture, parameters, exact=False, advice=words)
     return _typical(name, parameters, "only the size is known", layers, hidden, vocab)
 
 
@@ -105,7 +106,19 @@ def _typical(
     shape = f"{counted(layers, 'layer')} of {hidden}, vocabulary {vocab}"
     words = f"{reason[0].upper()}{reason[1:]}: activations assume {shape}."
     architecture = _llama_of(parameters, layers, hidden, vocab)
-    return ChosenModel(name, architecture, parameters, exact=False, advice=(Advice("model", words),))
+    advice = (Advice("model", words), *_contradiction(architecture, parameters))
+    return ChosenModel(name, architecture, parameters, exact=False, advice=advice)
+
+
+def _contradiction(architecture: Architecture, parameters: int) -> tuple[Advice, ...]:
+    """A word where a shape, with the narrowest feed-forward, makes a larger model than the size that was given."""
+    least = total(architecture)
+    if least <= 1.2 * parameters:
+        return ()
+    words = (
+        f"A model of this shape has at least {format_count(least)} parameters: size and shape contradict each other."
+    )
+    return (Advice("model.parameters", words),)
 
 
 def _llama_of(parameters: int, layers: int, hidden: int, vocab: int) -> Architecture:

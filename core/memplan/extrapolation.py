@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from memplan.architecture.expert_parts import Experts
 from memplan.architecture.parts import Architecture
 from memplan.catalog import Device
-from memplan.memory.sharding import SHARDS_STATES, data_parallel_devices
+from memplan.memory.setup import names_module
+from memplan.memory.sharding import SHARDS_STATES, data_parallel_devices, expert_parallel_of
 from memplan.memory.states import saved_modules
 from memplan.plan.scenario import Scenario
 from memplan.plan.training import Kernels
@@ -26,7 +28,7 @@ def extrapolations(scenario: Scenario, architecture: Architecture, device: Devic
     yield from _about_training(scenario)
     yield from _about_adapters(scenario, architecture)
     yield from _about_sharding(scenario)
-    yield from _about_parallelism(scenario)
+    yield from _about_parallelism(scenario, architecture)
     yield from _about_offload(scenario)
 
 
@@ -53,11 +55,11 @@ def _about_adapters(scenario: Scenario, architecture: Architecture) -> Iterator[
     if training.method not in ("lora", "qlora"):
         return
     names = [part.name for part in saved_modules(architecture)]
-    for saved in training.lora.modules_to_save:
-        if any(name.endswith(saved) for name in names):
+    for saved in dict.fromkeys(training.lora.modules_to_save):
+        if any(names_module(saved, name) for name in names):
             words = f"A copy of {saved} is counted that trains whole, with its gradients and states."
         else:
-            words = f"{saved} is left out: only {', '.join(names)} are counted when they are trained whole."
+            words = f'"{saved}" is left out: only {", ".join(names)} are counted when they are trained whole.'
         yield Advice("training.lora.modules_to_save", words)
 
 
@@ -72,13 +74,14 @@ def _about_sharding(scenario: Scenario) -> Iterator[Advice]:
     elif strategy in ("zero1", "zero2", "megatron"):
         yield Advice("hardware.sharding.strategy", "States are divided evenly; buckets are not counted.")
     elif strategy == "fsdp2" and training.method != "full":
-        yield Advice("hardware.sharding.strategy", "Sharded adapters have not been held against traces yet.")
+        what = {"freeze": "frozen layers", "inference": "inference"}.get(training.method, "adapters")
+        yield Advice("hardware.sharding.strategy", f"Sharded {what} have not been held against traces yet.")
     elif strategy not in SHARDS_STATES:
         words = "Each device holds everything, and communication buckets as large as the gradients."
         yield Advice("hardware.devices", words)
 
 
-def _about_parallelism(scenario: Scenario) -> Iterator[Advice]:
+def _about_parallelism(scenario: Scenario, architecture: Architecture) -> Iterator[Advice]:
     hardware = scenario.hardware
     if hardware.tensor_parallel > 1:
         words = "Heads, feed-forward widths and the vocabulary are divided; norms and residuals are counted whole."
@@ -95,7 +98,7 @@ def _about_parallelism(scenario: Scenario) -> Iterator[Advice]:
     if hardware.context_parallel > 1:
         words = "The sequence is divided; keys and values on their way between devices are not counted."
         yield Advice("hardware.context_parallel", words)
-    if hardware.expert_parallel > 1:
+    if expert_parallel_of(hardware) > 1 and any(isinstance(layer.mlp, Experts) for layer in architecture.kinds):
         words = "Experts are divided; tokens are taken to spread evenly, and what travels is not counted."
         yield Advice("hardware.expert_parallel", words)
 
@@ -106,7 +109,7 @@ def _about_offload(scenario: Scenario) -> Iterator[Advice]:
         words = "States, fp32 master weights and the update are counted on the host, gradients on the device."
         yield Advice("hardware.offload.optimizer", words)
     if offload.parameters:
-        words = "Weights are counted on the host; each layer comes when it runs, as under ZeRO-3."
+        words = "Weights are counted on the host; each layer comes when it runs; embeddings and head stay."
         yield Advice("hardware.offload.parameters", words)
     if offload.activations:
         words = "What a layer keeps is counted on the host from its forward to its backward."

@@ -52,7 +52,6 @@ EXTRAPOLATED: list[tuple[dict[str, Any], dict[str, Any], str]] = [
     ({}, {"devices": 8, "tensor_parallel": 2, "sequence_parallel": True}, "hardware.sequence_parallel"),
     ({}, {"devices": 8, "pipeline_parallel": 2}, "hardware.pipeline_parallel"),
     ({}, {"devices": 8, "context_parallel": 2}, "hardware.context_parallel"),
-    ({}, {"devices": 8, "expert_parallel": 2}, "hardware.expert_parallel"),
     ({}, {"offload": {"optimizer": True}}, "hardware.offload.optimizer"),
     ({}, {"offload": {"parameters": True}}, "hardware.offload.parameters"),
     ({}, {"offload": {"activations": True}}, "hardware.offload.activations"),
@@ -95,6 +94,12 @@ UNWISE: list[tuple[dict[str, Any], dict[str, Any], str, str]] = [
     ({"weights_dtype": "bf16", "master_weights": True}, {}, "training.autocast", "in that dtype already"),
     ({"method": "lora", "lora": {"targets": ["query"]}}, {}, "training.lora.targets", "q_proj"),
     ({}, {"devices": 6, "tensor_parallel": 4}, "hardware.devices", "do not divide"),
+    ({}, {"devices": 1, "tensor_parallel": 4}, "hardware.devices", "take 4 devices"),
+    ({}, {"devices": 7, "tensor_parallel": 7}, "hardware.tensor_parallel", "can not be divided by 7"),
+    ({}, {"devices": 999, "pipeline_parallel": 999}, "hardware.pipeline_parallel", "have none"),
+    ({"sequence_length": 3}, {"devices": 4, "context_parallel": 4}, "hardware.context_parallel", "get none"),
+    ({}, {"devices": 8, "expert_parallel": 8}, "hardware.expert_parallel", "no experts"),
+    ({}, {"devices": 1, "expert_parallel": 8}, "hardware.expert_parallel", "among data-parallel devices"),
     ({"method": "lora", "lora": {"targets": []}}, {}, "training.lora.targets", "nothing trains"),
     ({"method": "lora", "lora": {"targets": ["q_proj", "query"]}}, {}, "training.lora.targets", "called query"),
     ({"method": "lora", "lora": {"rank": 4096}}, {}, "training.lora.rank", "narrowest matrix"),
@@ -128,6 +133,22 @@ def test_advice_is_never_a_refusal() -> None:
     """Unwise values still give an estimate; the verdict says what becomes of them."""
     found = estimate(Scenario.model_validate({"model": {"config": LLAMA}, "training": {"micro_batch": 1_000_000}}))
     assert found.verdict == "does_not_fit"
+
+
+@pytest.mark.parametrize(
+    ("model", "contradicts"),
+    [
+        ({"parameters": 7 * 10**9, "layers": 80, "hidden_size": 8192}, True),
+        ({"parameters": 7 * 10**9, "layers": 32, "hidden_size": 4096}, False),
+        ({"parameters": 7 * 10**9}, False),
+    ],
+)
+def test_a_size_that_a_shape_cannot_have(model: dict[str, Any], contradicts: bool) -> None:
+    """80 layers of width 8192 have 4 × 8192² parameters each in attention alone: 21B."""
+    found = estimate(Scenario.model_validate({"model": model}))
+    assert any("contradict" in one.message for one in found.warnings) == contradicts
+    gradients = max(one.bytes_by_term.get("gradients", 0) for one in found.instants)
+    assert gradients <= 2 * found.parameters.trainable
 
 
 @pytest.mark.parametrize("version", ["4.20", "4.48.1", "5.24", "v5"])

@@ -129,3 +129,39 @@ def test_flattened_shards_shrink_with_every_device(strategy: str) -> None:
 
     needs = [need(devices) for devices in (8, 64, 512, 4096)]
     assert needs == sorted(needs, reverse=True)
+
+
+def whole(found: Estimate, term: str) -> int:
+    """The most that a term takes at any instant."""
+    return max(one.bytes_by_term.get(term, 0) for one in (*found.instants, *found.first_step))  # type: ignore[call-overload]
+
+
+@pytest.mark.parametrize("strategy", ["none", "zero1", "zero2", "zero3", "fsdp1", "fsdp2"])
+@pytest.mark.parametrize("expert", [1, 2, 8])
+@pytest.mark.parametrize("tensor", [1, 2])
+def test_all_devices_together_hold_no_less_than_one_would(strategy: str, expert: int, tensor: int) -> None:
+    """What is divided is divided once: experts that are shared out are not cut again among the devices that share."""
+    divided = {"devices": 16, "expert_parallel": expert, "tensor_parallel": tensor, "sharding": {"strategy": strategy}}
+    alone, found = answer("mistralai/Mixtral-8x7B-v0.1"), answer("mistralai/Mixtral-8x7B-v0.1", divided)
+    for term in ("weights", "optimizer states"):
+        assert 16 * whole(found, term) >= whole(alone, term), term
+
+
+@pytest.mark.parametrize(
+    "training", [{"method": "full"}, {"method": "freeze"}, {"optimizer_in_backward": True}], ids=str
+)
+def test_weights_on_the_host_take_no_more_than_on_the_device(training: dict[str, Any]) -> None:
+    on_host, plain = answer(hardware={"offload": {"parameters": True}}, **training), answer(**training)
+    assert on_host.peak_bytes < plain.peak_bytes
+    assert whole(on_host, "gradients") <= whole(plain, "gradients")
+
+
+def test_frozen_layers_gather_no_gradients() -> None:
+    """Four layers of Llama-3.1-8B and its head train: 1.4B of its 8.03B parameters, cut in two."""
+    found = answer(hardware={"devices": 2, "sharding": {"strategy": "fsdp2"}}, method="freeze")
+    assert whole(found, "gradients") < 2 * found.parameters.trainable
+
+
+def test_buckets_stay_when_gradients_are_applied_as_they_come() -> None:
+    hardware = {"devices": 8, "sharding": {"strategy": "ddp"}}
+    assert at(answer(hardware=hardware, optimizer_in_backward=True), "backward")["communication buffers"] > 2 * 8e9

@@ -107,7 +107,7 @@ def _experts(experts: Experts, tensor: int, expert: int) -> Experts:
     """The device's experts. As many tokens come to it from others as it sends away, so what passes stays the same."""
     return replace(
         experts,
-        count=max(experts.per_token, share(experts.count, expert)),
+        count=share(experts.count, expert),
         width=share(experts.width, tensor),
         shared=_mlp(experts.shared, tensor) if experts.shared is not None else None,
     )

@@ -54,14 +54,23 @@ class States:
 
 
 def exact_states(
-    architecture: Architecture, setup: Setup, training: Training, frozen_layers: int, shards: int = 1
+    architecture: Architecture,
+    setup: Setup,
+    training: Training,
+    frozen_layers: int,
+    shards: int = 1,
+    expert_parallel: int = 1,
 ) -> States:
-    """States tensor by tensor; with shards, of the device that holds the largest part of each."""
+    """States tensor by tensor; with shards, of the device that holds the largest part of each.
+
+    Experts that `expert_parallel` devices share out already are cut among the others alone.
+    """
     tensors = held_tensors(architecture, setup)
     if training.method == "freeze":
         tensors = tuple(_thawed(architecture, setup, training, frozen_layers))
     if shards > 1:
-        tensors = tuple(sharded_tensor(tensor, shards) for tensor in tensors)
+        fewer = shards // expert_parallel
+        tensors = tuple(sharded_tensor(tensor, fewer if tensor.of_experts else shards) for tensor in tensors)
     double_quant = training.quantization.double_quant
     rule = RULES[training.optimizer]
     trains = [tensor for tensor in tensors if tensor.trains]
@@ -82,17 +91,12 @@ def exact_states(
 
 
 def _thawed(architecture: Architecture, setup: Setup, training: Training, frozen_layers: int) -> list[HeldTensor]:
-    """Under method freeze: which tensors train, by where they stand."""
+    """Under method freeze: which tensors of the layers train, by where they stand."""
     outer = {weight.name for weight in architecture.outer_weights()}
-    norm = architecture.final_norm.name if architecture.final_norm else ""
     tensors, total = [], architecture.num_layers
     for t in held_tensors(architecture, setup):
-        if t.name in outer and t.component == "embeddings":
-            tied = architecture.tied and t.name == f"{architecture.tokens.name}.weight"
-            trains = setup.table_trains(tied)
-            tensors.append(_with(t, t.count, trains))
-        elif t.name in outer:
-            tensors.append(_with(t, t.count, setup.head_trains and (t.component == "head" or t.name.startswith(norm))))
+        if t.name in outer:
+            tensors.append(t)
         else:
             frozen = round(t.count * frozen_layers / total)
             tensors += [

@@ -58,8 +58,8 @@ class Gathering:
         """The device's share of all gradients: one storage for each unit."""
         return self.root.gradients + sum(self.layers[layer].gradients * n for layer, n in architecture.kinds.items())
 
-    def accumulating(self) -> Gathering:
-        """The same when gradients are there already: a unit's new share is added to the old one, then gone."""
+    def without_gradients(self) -> Gathering:
+        """The same when a unit's new share does not stay: it is added to what is there, or applied."""
         layers = {layer: replace(unit, gradients=0) for layer, unit in self.layers.items()}
         return replace(self, root=replace(self.root, gradients=0), layers=layers)
 
@@ -75,11 +75,16 @@ def compute_setup(setup: Setup, sharding: Sharding) -> Setup:
     return replace(setup, weights_dtype=dtype, unpacked_dtype=dtype if not setup.packed else setup.unpacked_dtype)
 
 
-def gathering_of(architecture: Architecture, setup: Setup, sharding: Sharding, devices: int) -> Gathering:
-    """Work out every unit."""
+def gathering_of(
+    architecture: Architecture, setup: Setup, sharding: Sharding, devices: int, *, expert_parallel: int = 1
+) -> Gathering:
+    """Work out every unit. What `expert_parallel` devices share out already, the others alone divide again."""
     return Gathering(
-        root=_unit(outer_tensors(architecture, setup), sharding, devices),
-        layers={layer: _unit(layer_tensors(layer, setup), sharding, devices) for layer in architecture.kinds},
+        root=_unit(outer_tensors(architecture, setup), sharding, devices, expert_parallel),
+        layers={
+            layer: _unit(layer_tensors(layer, setup), sharding, devices, expert_parallel)
+            for layer in architecture.kinds
+        },
         reshards=sharding.reshard_after_forward,
         holds_inputs=sharding.strategy == "fsdp1" and setup.checkpointing and not setup.base_trains,
     )
@@ -92,9 +97,11 @@ def _share(tensor: HeldTensor, sharding: Sharding, devices: int) -> int:
     return share(tensor.values, devices)
 
 
-def _unit(tensors: Iterable[HeldTensor], sharding: Sharding, devices: int) -> Unit:
+def _unit(tensors: Iterable[HeldTensor], sharding: Sharding, all_devices: int, expert_parallel: int) -> Unit:
+    """Weights that come from the host alone (one device) need no buffers of a collective."""
     weights = values = trainable = gradients = cast = 0
     for tensor in tensors:
+        devices = all_devices // expert_parallel if tensor.of_experts else all_devices
         if tensor.packed:  # gathered as it is packed; its scales are no parameters, and stay whole on each device
             values_of_all = tensor.count * -(-tensor.values // 2)
             weights, values = weights + int(rounded(values_of_all)), values + values_of_all
@@ -109,4 +116,6 @@ def _unit(tensors: Iterable[HeldTensor], sharding: Sharding, devices: int) -> Un
             reduced = BYTES_PER_VALUE["fp32" if sharding.mixed_precision else tensor.dtype]
             trainable += padded * reduced
             gradients += padded // devices * BYTES_PER_VALUE[tensor.dtype]
+    if all_devices == 1:
+        values = trainable = 0
     return Unit(weights, int(rounded(values)), int(rounded(cast)), int(rounded(trainable)), int(rounded(gradients)))

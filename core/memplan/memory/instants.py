@@ -35,18 +35,21 @@ def timeline(
     hardware: Hardware,
     frozen_layers: int = 0,
     gathering: Gathering | None = None,
+    most_gradients: int | None = None,
 ) -> Timeline:
     """Walk the fullest micro-batch and place it on the states. With a gathering, `setup` is what modules compute in.
 
     With accumulation the last micro-batch is the fullest: gradients of the earlier ones are there already. Context
-    parallelism gives each device its part of the sequence.
+    parallelism gives each device its part of the sequence. `most_gradients` bounds the gradients of a model whose
+    layers were assumed.
     """
     batch, sequence = training.micro_batch, share(training.sequence_length, hardware.context_parallel)
     trains = training.method != "inference"
-    buffered = training.gradients_dtype != "weights" and states.gradients > 0
+    own_dtype = setup.adapter_dtype if setup.adapted else training.weights_dtype
+    buffered = training.gradients_dtype not in ("weights", own_dtype) and states.gradients > 0
     accumulates = trains and (training.gradient_accumulation > 1 or buffered)
-    if gathering is not None and accumulates:
-        gathering = gathering.accumulating()
+    if gathering is not None and (accumulates or training.optimizer_in_backward):
+        gathering = gathering.without_gradients()
     walked = passes(
         architecture,
         setup,
@@ -59,6 +62,9 @@ def timeline(
         offloads=hardware.offload.activations or training.checkpointing == "offload",
         applies_gradients=training.optimizer_in_backward,
     )
+    if most_gradients is not None:
+        backward = replace(walked.backward, gradients=min(walked.backward.gradients, most_gradients))
+        walked = replace(walked, backward=backward)
     walked = _with_others_in_flight(walked, min(hardware.pipeline_parallel, training.gradient_accumulation))
     present = states.gradients if accumulates else 0
     ids = int(rounded(8 * batch * sequence))

@@ -85,8 +85,8 @@ class Setup:
         return self.unpacked_dtype, trains or self.makes_inputs_need_gradients
 
     def saves(self, module: str) -> bool:
-        """Whether a copy of this module trains whole beside the adapters. PEFT compares the ends of names."""
-        return any(module.endswith(name) for name in self.saved)
+        """Whether a copy of this module trains whole beside the adapters."""
+        return any(names_module(name, module) for name in self.saved)
 
     def adapts_parameter(self, experts: Experts, name: str) -> bool:
         """Whether PEFT puts an adapter on a router or on experts, which are plain parameters.
@@ -148,3 +148,12 @@ _OLD_NAMES: dict[str, dict[str, tuple[str, ...]]] = {
     },
 }
 """Names that target a parameter of a mixture of experts (PEFT 0.21, transformers_weight_conversion)."""
+
+
+def names_module(name: str, module: str) -> bool:
+    """Whether an entry of PEFT's modules_to_save reaches a module: ends are compared, whatever stands before them.
+
+    >>> names_module("model.embed_tokens", "embed_tokens"), names_module("norm", "model.norm"), names_module("", "norm")
+    (True, True, False)
+    """
+    return bool(name) and (module.endswith(name) or name.endswith(f".{module}"))

@@ -27,8 +27,14 @@ def data_parallel_devices(hardware: Hardware) -> int:
     )
 
 
-def sharded(states: States, hardware: Hardware) -> States:
-    """One device's states.
+def expert_parallel_of(hardware: Hardware) -> int:
+    """How many devices share out the experts: no more than there are to do so."""
+    return min(hardware.expert_parallel, data_parallel_devices(hardware))
+
+
+def sharded(states: States, hardware: Hardware, all_experts: States | None = None) -> States:
+    """One device's states. What is divided is divided once: by `all_experts`, where `states` are of a device's share of
+    the experts.
 
     Equation, d devices: ZeRO-1 divides optimizer states and master weights by d, ZeRO-2 gradients too, ZeRO-3 and FSDP
     weights too. Source: Rajbhandari et al., "ZeRO", 2020, figure 1.
@@ -36,17 +42,18 @@ def sharded(states: States, hardware: Hardware) -> States:
     strategy, d = hardware.sharding.strategy, data_parallel_devices(hardware)
     if strategy not in SHARDS_STATES or d == 1:
         return states
+    whole = all_experts or states
     divided = replace(
         states,
-        optimizer=share(states.optimizer, d),
-        optimizer_unrounded=share(states.optimizer_unrounded, d),
-        master=share(states.master, d),
-        step_temporary=share(states.step_temporary, d),
+        optimizer=share(whole.optimizer, d),
+        optimizer_unrounded=share(whole.optimizer_unrounded, d),
+        master=share(whole.master, d),
+        step_temporary=share(whole.step_temporary, d),
     )
     if strategy in SHARDS_GRADIENTS:
-        divided = replace(divided, gradients=share(states.gradients, d))
+        divided = replace(divided, gradients=share(whole.gradients, d))
     if strategy in SHARDS_WEIGHTS:
-        divided = replace(divided, weights=share(states.weights, d), adapters=share(states.adapters, d))
+        divided = replace(divided, weights=share(whole.weights, d), adapters=share(whole.adapters, d))
     return divided
 
 

@@ -16,6 +16,9 @@ NEWEST = (5, 24)
 OLDEST = (4, 20)
 """The oldest that measured runs were held against."""
 
+_VERSION = re.compile(r"v?([0-9]+)(?:\.([0-9]+))?(?:[.a-z+-][.a-z0-9+-]*)?")
+"""Major, minor, and what may stand behind: 4.48.1, 5.0.dev0, 4.45rc1."""
+
 
 @dataclass(frozen=True, slots=True)
 class Stack:
@@ -61,8 +64,13 @@ def stack_of(training: Training) -> Stack:
 def version_of(text: str | None) -> tuple[int, int]:
     """Major and minor of a version; the newest known when there is none to read.
 
-    >>> version_of("4.48.1"), version_of(None), version_of("5")
-    ((4, 48), (5, 24), (5, 0))
+    >>> version_of("4.48.1"), version_of(None), version_of("5"), version_of("banana")
+    ((4, 48), (5, 24), (5, 0), (5, 24))
     """
-    found = re.match(r"\s*v?(\d+)(?:\.(\d+))?", text or "")
+    found = _VERSION.fullmatch((text or "").strip())
     return (int(found[1]), int(found[2] or 0)) if found else NEWEST
+
+
+def is_version(text: str) -> bool:
+    """Whether a version can be read in it."""
+    return _VERSION.fullmatch(text.strip()) is not None

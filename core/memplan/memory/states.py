@@ -43,6 +43,11 @@ class HeldTensor:
     """It is said to train, but never gets a gradient."""
 
     @property
+    def of_experts(self) -> bool:
+        """Whether it holds all experts, one behind the other."""
+        return self.component == "experts" and len(self.shape) == 3
+
+    @property
     def values(self) -> int:
         """Values of one of them."""
         return prod(self.shape)
@@ -68,7 +73,19 @@ def held_tensors(architecture: Architecture, setup: Setup) -> tuple[HeldTensor, 
 
 def outer_tensors(architecture: Architecture, setup: Setup) -> list[HeldTensor]:
     """Parameter tensors outside the layers, without adapters."""
-    return [_held(weight, setup) for weight in architecture.outer_weights()]
+    norm = architecture.final_norm.name if architecture.final_norm else ""
+    table = f"{architecture.tokens.name}.weight"
+    tensors = []
+    for weight in architecture.outer_weights():
+        if weight.component == "embeddings":
+            trains = setup.table_trains(architecture.tied and weight.name == table)
+        elif weight.component == "head" or (norm and weight.name.startswith(norm)):
+            trains = setup.head_trains
+        else:
+            trains = setup.embeddings_train and setup.head_trains
+        tensor = _held(weight, setup)
+        tensors.append(replace(tensor, trains=tensor.trains and trains))
+    return tensors
 
 
 def layer_tensors(layer: Layer, setup: Setup) -> list[HeldTensor]:

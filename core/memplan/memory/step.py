@@ -216,7 +216,7 @@ def _backward(ends: EndsWalk, runs: tuple[Run, ...], kept: int, gathered: Gather
     for index in reversed(range(len(runs))):
         run, unit = runs[index], order[index]
         walk = run.walk
-        per_layer = unit.gradients if shards else walk.gradients
+        per_layer = walk.gradients if not shards else unit.gradients if walk.gradients else 0
         before = order[index - 1] if index else NOTHING
         # Buffers differ at the first and the last layer of a run, so their neighbours are looked at as well.
         last = run.count - 1
