@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from hypothesis import strategies as st
@@ -30,7 +31,7 @@ JSON_OBJECTS = st.dictionaries(
 
 def values(field: FieldFacts) -> st.SearchStrategy[Any]:
     """Everything that a field takes."""
-    text = st.text(min_size=field.min_length or 0, max_size=min(field.max_length or 50, 50))
+    text = st.text(min_size=field.min_length or 0, max_size=min(field.max_length or 20, 20))
     match field.kind:
         case "whole number":
             found = st.integers(field.minimum, field.maximum)
@@ -59,7 +60,8 @@ def values(field: FieldFacts) -> st.SearchStrategy[Any]:
             found = sections(field.section)
         case "list":
             assert field.section is not None
-            found = st.lists(sections(field.section), min_size=field.min_length or 0, max_size=3).map(tuple)
+            # Two are enough to have neighbours; more make plans so large that hypothesis gives most of them up.
+            found = st.lists(sections(field.section), min_size=field.min_length or 0, max_size=2).map(tuple)
     return st.none() | found if field.optional else found
 
 
@@ -75,7 +77,7 @@ def model_choices() -> st.SearchStrategy[ModelChoice]:
     """The three ways to name a model, each with what may go with it."""
 
     def only(name: str) -> st.SearchStrategy[Any]:
-        return values(facts(ModelChoice, name)).filter(lambda value: value is not None)
+        return values(replace(facts(ModelChoice, name), optional=False))
 
     def other(name: str) -> st.SearchStrategy[Any]:
         return values(facts(ModelChoice, name))
