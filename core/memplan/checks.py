@@ -156,6 +156,10 @@ def _about_parallel_sizes(scenario: Scenario, architecture: Architecture) -> Ite
     elif data_parallel_devices(hardware) % hardware.expert_parallel:
         words = f"Experts are shared out among data-parallel devices: {data_parallel_devices(hardware):,} here."
         yield Advice("hardware.expert_parallel", words)
+    if hardware.pipeline_parallel > 1 and hardware.sharding.strategy in ("zero2", "zero3"):
+        yield Advice(
+            "hardware.sharding.strategy", "DeepSpeed's pipelines take ZeRO-1 alone; they refuse ZeRO-2 and ZeRO-3."
+        )
     heads = {layer.attention.heads for layer in architecture.kinds if not isinstance(layer.attention, StateMixer)}
     if any(count % hardware.tensor_parallel for count in heads):
         words = f"{' or '.join(map(str, sorted(heads)))} heads can not be divided by {hardware.tensor_parallel:,}."

@@ -40,10 +40,11 @@ def _about_training(scenario: Scenario) -> Iterator[Advice]:
     if training.optimizer_in_backward:
         yield Advice("training.optimizer_in_backward", "Gradients are counted as gone once their layer is through.")
     if training.checkpointing == "selective":
-        yield Advice("training.checkpointing", "selective is counted as full checkpointing, which keeps less.")
+        words = "What is recomputed of each layer is counted as kept: too much rather than too little."
+        yield Advice("training.checkpointing", words)
     if training.checkpointing == "offload":
         yield Advice("training.checkpointing", "Checkpoints are counted as wholly on the host until they are used.")
-    if training.method == "freeze" and training.checkpointing != "none":
+    if training.method == "freeze" and training.checkpointing in ("full", "offload"):
         yield Advice("training.checkpointing", "Checkpoints of frozen layers are up to 4% short of traces.")
 
 

@@ -74,6 +74,17 @@ def test_what_was_never_held_against_truth_says_so(
     assert basis(training, hardware) == "extrapolated"
 
 
+def test_selective_checkpointing_is_never_taken_for_full() -> None:
+    """What it recomputes differs from library to library; a verdict must not rest on the most that could be."""
+
+    def activations(checkpointing: str) -> int:
+        training = {"checkpointing": checkpointing, "sequence_length": 2048}
+        found = estimate(Scenario.model_validate({"model": {"config": LLAMA}, "training": training}))
+        return max(one.bytes_by_term.get("activations", 0) for one in found.instants)
+
+    assert activations("full") < activations("selective") == activations("none")
+
+
 def test_an_unknown_model_type_is_extrapolated() -> None:
     unknown = {**LLAMA, "model_type": "newest"}
     assert basis(config=unknown) == "extrapolated"
@@ -94,6 +105,12 @@ UNWISE: list[tuple[dict[str, Any], dict[str, Any], str, str]] = [
     ({"weights_dtype": "bf16", "master_weights": True}, {}, "training.autocast", "in that dtype already"),
     ({"method": "lora", "lora": {"targets": ["query"]}}, {}, "training.lora.targets", "q_proj"),
     ({}, {"devices": 6, "tensor_parallel": 4}, "hardware.devices", "do not divide"),
+    (
+        {},
+        {"devices": 8, "pipeline_parallel": 2, "sharding": {"strategy": "zero3"}},
+        "hardware.sharding.strategy",
+        "refuse ZeRO-2",
+    ),
     ({}, {"devices": 1, "tensor_parallel": 4}, "hardware.devices", "take 4 devices"),
     ({}, {"devices": 7, "tensor_parallel": 7}, "hardware.tensor_parallel", "can not be divided by 7"),
     ({}, {"devices": 999, "pipeline_parallel": 999}, "hardware.pipeline_parallel", "have none"),

@@ -52,7 +52,7 @@ class Setup:
             weights_dtype=training.weights_dtype,
             autocast=None if training.autocast == "none" else training.autocast,
             attention=training.attention,
-            checkpointing=training.checkpointing != "none",
+            checkpointing=training.checkpointing in ("full", "offload"),
             base_trains=method in ("full", "freeze"),
             trains=method != "inference",
             embeddings_train=method == "full" or (freezes and training.freeze.embeddings),
