@@ -165,3 +165,12 @@ def test_frozen_layers_gather_no_gradients() -> None:
 def test_buckets_stay_when_gradients_are_applied_as_they_come() -> None:
     hardware = {"devices": 8, "sharding": {"strategy": "ddp"}}
     assert at(answer(hardware=hardware, optimizer_in_backward=True), "backward")["communication buffers"] > 2 * 8e9
+
+
+def test_what_autocast_caches_stays_on_the_device() -> None:
+    """Its bf16 copies of fp32 weights live until forward is over, with and without checkpoints."""
+    mixed = {"weights_dtype": "fp32", "autocast": "bf16"}
+    for checkpointing in ("none", "full"):
+        found = answer(hardware={"offload": {"activations": True}}, checkpointing=checkpointing, **mixed)
+        matrices = LAYERS * (2 * HIDDEN * HIDDEN + 2 * KV_WIDTH * HIDDEN + 3 * HIDDEN * WIDTH)
+        assert at(found, "loss")["activations"] == pytest.approx(2 * matrices, rel=0.02), checkpointing

@@ -97,7 +97,8 @@ def passes(
     """
     runs = layer_runs(architecture, setup, batch, sequence, accumulating, frozen_layers)
     if offloads:
-        runs = tuple(replace(run, walk=replace(run.walk, kept=0)) for run in runs)
+        # Autocast holds its copies of weights until forward is over, whatever backward's are moved to.
+        runs = tuple(replace(run, walk=replace(run.walk, kept=0, cached=run.walk.casts)) for run in runs)
     last = runs[-1].walk
     ends = walk_ends(
         architecture, setup, batch, sequence, last.output_dtype, last.output_needs_grad, accumulating, with_backward

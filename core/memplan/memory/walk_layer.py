@@ -26,6 +26,8 @@ class LayerWalk:
     keeps_input: bool
     cached: Size
     """Held until the forward pass is over: autocast's copies of weights that nothing else holds."""
+    casts: Size
+    """All of autocast's copies of weights, those that backward needs as well."""
     input_bytes: Size
     output_bytes: Size
     output_dtype: str
@@ -65,6 +67,7 @@ def walk_layer(
         kept=kept,
         keeps_input=done.keeps_input,
         cached=done.cached,
+        casts=done.casts,
         input_bytes=done.input_bytes,
         output_bytes=done.output_bytes,
         output_dtype=done.output_dtype,
@@ -87,6 +90,7 @@ class _Forward:
     output_dtype: str
     needs_grad: bool
     cached: Size
+    casts: Size
     way_back: Tensor | None
     checkpoint: Tensor | None
     num_packs: int
@@ -114,6 +118,7 @@ def _forward(ctx: Context, spec: Layer, given: list[Tensor]) -> _Forward:
     way_back, output_bytes, output_dtype = way_back_from(meter, y), y.storage.num_bytes, y.dtype
     del y
     with_cache = meter.now
+    casts = sum(one.cast.storage.num_bytes for one in tape.casts if one.cast is not None)
     tape.release_casts()
     return _Forward(
         peak=peak,
@@ -123,6 +128,7 @@ def _forward(ctx: Context, spec: Layer, given: list[Tensor]) -> _Forward:
         output_dtype=output_dtype,
         needs_grad=needs_grad,
         cached=with_cache - meter.now,
+        casts=casts,
         way_back=way_back,
         checkpoint=checkpoint,
         num_packs=num_packs,
