@@ -27,11 +27,12 @@ DRIFT, FIRST_DRIFT = 0.003, 0.005
 KNOWN_GAPS = {
     # Not found yet: one tensor of backward, under autocast.
     "apertus, autocast": 0.018,
-    # Gelu and linear modules of their own under autocast; biases by distance (0.1%) are not counted.
+    # Not found yet: one or two fp32 tensors as large as the hidden states where the residual is fp32.
     "bloom, autocast": 0.0065,
-    "bloom, autocast, checkpointing": 0.012,
-    "bloom, qlora": 0.012,
-    "bloom d, qlora": 0.015,
+    "bloom, autocast, checkpointing": 0.0145,
+    "bloom, qlora": 0.0115,
+    "bloom d, qlora": 0.0145,
+    # Linear modules of their own under autocast; biases by distance are not counted.
     "falcon rw, autocast": 0.019,
     "falcon rw, autocast, checkpointing": 0.017,
     "falcon rw, qlora": 0.005,

@@ -52,8 +52,6 @@ FAMILY_GAPS = {
     "qwen3_next, checkpointing, accumulation": 0.016,
     "glm_moe_dsa, checkpointing, accumulation": 0.008,
     # Attention with slopes instead of positions, and others whose recomputed layer is the fullest.
-    "bloom": 0.01,
-    "bloom, LoRA, checkpointing": 0.06,
     "falcon": 0.019,
     "falcon, LoRA, checkpointing": 0.015,
     "falcon, autocast": 0.018,

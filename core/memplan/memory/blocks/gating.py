@@ -50,9 +50,12 @@ def _bloom_gelu(tape: Tape, x: Tensor) -> Tensor:
     def run(grads: list[Tensor | None]) -> Grads:
         held = kept
         tanh = tape.new(shape, dtype)
-        parts = [tape.new(shape, dtype) for _ in range(5)]
+        # (x / 2) · (1 − tanh²) · (a + b·x²): at most four stand beside tanh, whatever the order of the factors.
+        parts = [tape.new(shape, dtype) for _ in range(4)]
+        del parts
+        slope = tape.new(shape, dtype)
         result = tape.new(shape, dtype)
-        del held, tanh, parts
+        del held, tanh, slope
         return (result,)
 
     return tape.record(output, (x,), run)

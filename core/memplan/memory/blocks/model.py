@@ -98,6 +98,10 @@ def positions_and_masks(ctx: Context, layers: Sequence[Layer], tape: Tape) -> li
         del angles
         if any(layer.attention.rotary.spread != "no" for layer in layers):
             held += [ctx.cos, ctx.sin]
+    own = (one.attention for one in layers if isinstance(one.attention, Attention) and one.attention.scores == "bloom")
+    heads = next((attention.heads for attention in own), 0)
+    if heads:  # biases by distance, for each head of each sequence
+        held.append(tape.new((ctx.batch * heads, 1, ctx.sequence), dtype))
     for window in {layer.attention.window for layer in layers}:
         ctx.masks[window] = _mask(ctx, layers, window, tape, dtype)
         if (mask := ctx.masks[window]) is not None:
