@@ -26,34 +26,33 @@ CASES = cases("families_dense.json")
 DRIFT, FIRST_DRIFT = 0.003, 0.005
 KNOWN_GAPS = {
     # Not found yet: one tensor of backward, under autocast.
-    "apertus, autocast": 0.018,
+    "apertus, autocast": 0.0182,
     # Not found yet: one or two fp32 tensors as large as the hidden states where the residual is fp32.
-    "bloom, autocast": 0.0065,
-    "bloom, autocast, checkpointing": 0.0145,
-    "bloom, qlora": 0.0115,
+    "bloom, autocast": 0.0062,
+    "bloom, autocast, checkpointing": 0.0113,
+    "bloom, qlora": 0.0112,
     "bloom d, qlora": 0.0145,
     # Linear modules of their own under autocast; biases by distance are not counted.
-    "falcon rw, autocast": 0.019,
-    "falcon rw, autocast, checkpointing": 0.017,
-    "falcon rw, qlora": 0.005,
-    "mpt, checkpointing": 0.004,
+    "falcon rw, autocast": 0.0192,
+    "falcon rw, autocast, checkpointing": 0.0172,
+    "falcon rw, qlora": 0.0038,
     # Forward of a checkpoint, whose peak is below backward's: locals of the framework's functions on tiny models.
-    "exaone4, qlora": 0.027,
+    "exaone4, qlora": 0.0265,
     "olmo2, qlora": 0.029,
     "olmo3, qlora": 0.026,
-    "stablelm, qlora": 0.055,
-    "falcon 40b, qlora": 0.056,
-    "mpt, qlora": 0.006,
-    "mpt, lora": 0.019,
-    "falcon 40b, eager": 0.007,
+    "stablelm, qlora": 0.0522,
+    "falcon 40b, qlora": 0.0566,
+    "mpt, qlora": 0.0059,
+    "mpt, lora": 0.0186,
+    "falcon 40b, eager": 0.0062,
     # Not found yet.
-    "gptj, autocast": 0.022,
+    "gptj, autocast": 0.0222,
     "gptj, eager": 0.012,
     # PEFT's "all-linear" reaches into the tower as well: idle adapters, a fifth of a percent of a published model.
-    "gemma3, lora": 0.006,
-    "mistral3, lora": 0.022,
-    "mllama, lora": 0.047,
-    "qwen3_vl, lora": 0.023,
+    "gemma3, lora": 0.0057,
+    "mistral3, lora": 0.0219,
+    "mllama, lora": 0.0471,
+    "qwen3_vl, lora": 0.0222,
 }
 """Cases that are further off than `DRIFT`, each with how far and, where it is known, why."""
 MODULES = (gemma, gpt_relatives, layer_norm_decoders, llama_relatives, multimodal, olmo)

@@ -20,9 +20,8 @@ MEDIAN, MOST, WORST = 0.003, 0.015, 0.04
 """The promise: the median of each instant, 95% of the cases, every case."""
 
 KNOWN_GAPS = {
-    # A CPU has no fused attention with dropout; its fallback repeats key heads, which no device does.
-    "llama, attention dropout": 0.041,
-    "gemma2, eager, over the window, checkpointing, autocast": 0.017,
+    # Not found yet: one tensor of backward.
+    "gemma2, eager, over the window, checkpointing, autocast": 0.0168,
     # Sixteen tokens: only what fully_shard gathers before the first layer is left to be full.
     "fsdp2 llama, for loop, short": 0.025,
     "fsdp2 llama, sgd, short": 0.025,
@@ -32,33 +31,17 @@ EXTRA_DRIFT = 0.003
 
 
 FAMILY_GAPS = {
-    # PEFT's adapted expert weights live on inside a checkpoint: forward's fullest moment is low, the step's peak is right.
-    "deepseek_v2, LoRA, checkpointing": 0.11,
-    "deepseek_v3, LoRA, checkpointing": 0.11,
-    "deepseek_v32, LoRA, checkpointing": 0.11,
-    "dots1, LoRA, checkpointing": 0.11,
-    "ernie4_5_moe, LoRA, checkpointing": 0.09,
-    "glm4_moe, LoRA, checkpointing": 0.12,
-    "glm4_moe_lite, LoRA, checkpointing": 0.10,
-    "glm_moe_dsa, LoRA, checkpointing": 0.14,
-    "gpt_oss, LoRA, checkpointing": 0.02,
-    "minimax_m2, LoRA, checkpointing": 0.12,
-    "olmoe, LoRA, checkpointing": 0.10,
-    "qwen3_next, LoRA, checkpointing": 0.01,
-    # The same at another place of forward.
-    "qwen3_5, LoRA, checkpointing": 0.05,
-    "qwen3_5_moe, LoRA, checkpointing": 0.03,
-    "qwen3_5_moe, checkpointing, accumulation": 0.016,
-    "qwen3_next, checkpointing, accumulation": 0.016,
-    "glm_moe_dsa, checkpointing, accumulation": 0.008,
+    # Not found yet: one place of a checkpoint's forward.
+    "qwen3_5, LoRA, checkpointing": 0.0066,
+    "qwen3_5_moe, LoRA, checkpointing": 0.0041,
+    "glm_moe_dsa, checkpointing, accumulation": 0.0069,
     # Attention with slopes instead of positions, and others whose recomputed layer is the fullest.
-    "falcon": 0.019,
-    "falcon, LoRA, checkpointing": 0.015,
-    "falcon, autocast": 0.018,
-    "mpt, LoRA, checkpointing": 0.022,
-    "gpt_bigcode, LoRA, checkpointing": 0.007,
-    "gpt_neo, LoRA, checkpointing": 0.007,
-    "stablelm, LoRA, checkpointing": 0.013,
+    "falcon": 0.0181,
+    "falcon, LoRA, checkpointing": 0.0145,
+    "mpt, LoRA, checkpointing": 0.0215,
+    "gpt_bigcode, LoRA, checkpointing": 0.0062,
+    "gpt_neo, LoRA, checkpointing": 0.0058,
+    "stablelm, LoRA, checkpointing": 0.0062,
 }
 """Cases of families.json that are further off than `EXTRA_DRIFT`. Four layers only: of a whole model it is less."""
 
