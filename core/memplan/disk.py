@@ -14,6 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from memplan.errors import MemplanError
+from memplan.units import MB
 
 _READ_WORDS: dict[int, tuple[str, str]] = {
     errno.ENOENT: ("there is no such file.", "Check the name."),
@@ -63,7 +64,7 @@ def read_file(path: Path, *, limit_bytes: int, what: str, error: type[MemplanErr
         raise error(f"{str(path)!r} is not the name of a file: {problem}.") from problem
     if size > limit_bytes:
         raise error(
-            f"is {size / 1e6:,.1f} MB; {what} takes at most {limit_bytes / 1e6:,.0f} MB.",
+            f"is {size / MB:,.1f} MB; {what} takes at most {limit_bytes / MB:,.0f} MB.",
             place=str(path),
             remedy="Check that it is the right file.",
         )

@@ -35,7 +35,7 @@ def extrapolations(scenario: Scenario, architecture: Architecture, device: Devic
 def _about_training(scenario: Scenario) -> Iterator[Advice]:
     training = scenario.training
     if training.kernels != "transformers":
-        words = f"{training.kernels}'s modules are counted as transformers', which keep as much or more."
+        words = f"{training.kernels}'s modules are counted as transformers', which may keep more or less."
         yield Advice("training.kernels", _KERNELS.get(training.kernels, words))
     if training.optimizer_in_backward:
         yield Advice("training.optimizer_in_backward", "Gradients are counted as gone once their layer is through.")

@@ -53,7 +53,7 @@ class StartUp(QObject):
 
     def __init__(self, app: QApplication, window: Window, settings: Settings, options: Options) -> None:
         super().__init__(app)
-        self._window, self._settings, self._options = window, settings, options
+        self._window, self._settings = window, settings
         self._wanted = options.file
         window.painted.connect(self._shell_painted)
 

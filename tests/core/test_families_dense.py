@@ -20,10 +20,9 @@ from memplan.architecture.from_config import architecture_of
 from memplan.catalog import CatalogModel, models
 from memplan.estimate import estimate
 from memplan.plan.scenario import Scenario
-from tests.core.truth_cases import cases, errors, scenario_of
+from tests.core.truth_cases import DRIFT, FIRST_DRIFT, by_id, cases, errors, scenario_of, too_far
 
 CASES = cases("families_dense.json")
-DRIFT, FIRST_DRIFT = 0.003, 0.005
 KNOWN_GAPS = {
     # Not found yet: one tensor of backward, under autocast.
     "apertus, autocast": 0.0182,
@@ -61,19 +60,13 @@ COUNTED = OWN | set(encoders.FAMILIES)
 PUBLISHED = [entry for entry in models() if entry.model_type in COUNTED and entry.count_verified]
 
 
-def by_id(case: dict[str, Any]) -> str:
-    return str(case["id"])
-
-
 @pytest.mark.parametrize("case", CASES, ids=by_id)
 def test_a_family_is_as_traced(case: dict[str, Any]) -> None:
     found = estimate(scenario_of(case))
     assert found.basis == "traced"
     assert found.bytes.optimizer_state == case["bytes"]["optimizer_state"]
     allowed = KNOWN_GAPS.get(case["id"], DRIFT)
-    limits = {True: max(allowed, FIRST_DRIFT), False: allowed}
-    off = {name: error for name, error in errors(case, found).items() if abs(error) > limits[name.startswith("first ")]}
-    assert off == {}
+    assert too_far(errors(case, found), allowed, max(allowed, FIRST_DRIFT)) == {}
 
 
 @pytest.mark.parametrize("entry", PUBLISHED, ids=lambda entry: entry.id)

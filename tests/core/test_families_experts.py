@@ -14,10 +14,9 @@ from memplan.estimate import estimate
 from memplan.memory.setup import Setup
 from memplan.memory.states import held_tensors
 from memplan.plan.training import Training
-from tests.core.truth_cases import cases, errors, scenario_of
+from tests.core.truth_cases import DRIFT, FIRST_DRIFT, by_id, cases, errors, scenario_of, too_far
 
 CASES = cases("families_experts.json")
-DRIFT, FIRST_DRIFT = 0.003, 0.005
 KNOWN_GAPS = {
     # Two masks of numbers beside tiny layers: the full layers' one goes before the first layer runs backward.
     "gpt_oss, six layers, checkpointing": 0.0087,
@@ -35,19 +34,13 @@ OWN = {
 PUBLISHED = [entry for entry in models() if entry.model_type in OWN]
 
 
-def by_id(case: dict[str, Any]) -> str:
-    return str(case["id"])
-
-
 @pytest.mark.parametrize("case", CASES, ids=by_id)
 def test_a_family_is_as_traced(case: dict[str, Any]) -> None:
     found = estimate(scenario_of(case))
     assert found.parameters.trainable == case["bytes"]["trainable"]
     assert found.bytes.optimizer_state == case["bytes"]["optimizer_state"]
     allowed = KNOWN_GAPS.get(case["id"], DRIFT)
-    limits = {True: max(allowed, FIRST_DRIFT), False: allowed}
-    off = {name: error for name, error in errors(case, found).items() if abs(error) > limits[name.startswith("first ")]}
-    assert off == {}
+    assert too_far(errors(case, found), allowed, max(allowed, FIRST_DRIFT)) == {}
 
 
 @pytest.mark.parametrize("entry", PUBLISHED, ids=lambda entry: entry.id)

@@ -21,6 +21,8 @@ INSTANTS = (
     "zeroed",
     "peak",
 )
+DRIFT, FIRST_DRIFT = 0.003, 0.005
+"""How far a traced set-up that no list of gaps names may be off: later steps, the first step."""
 NOT_TRAINING = {"id", "model", "sharding", "bytes"}
 
 
@@ -51,3 +53,14 @@ def errors(case: dict[str, Any], estimate: Estimate) -> dict[str, float]:
     pairs = {name: (getattr(found, name), traced[name]) for name in INSTANTS}
     pairs |= {f"first {name}": (found.first_step[name], value) for name, value in traced["first_step"].items()}
     return {name: mine / true - 1 for name, (mine, true) in pairs.items()}
+
+
+def by_id(case: dict[str, Any]) -> str:
+    """A case's name in pytest's words."""
+    return str(case["id"])
+
+
+def too_far(off: dict[str, float], allowed: float, allowed_first: float) -> dict[str, str]:
+    """The instants that are further off than allowed."""
+    limits = {name: allowed_first if name.startswith("first ") else allowed for name in off}
+    return {name: f"{error:+.2%}" for name, error in off.items() if abs(error) > limits[name]}

@@ -16,6 +16,7 @@ from memplan.model_file import parse_config, read_config
 from memplan.plan.file import MAX_PLAN_BYTES, parse_plan
 from memplan.plan.model_choice import ModelChoice
 from memplan.plan.scenario import Plan, Scenario
+from memplan.units import MB
 from memplan.version import PLAN_SUFFIX
 
 STANDARD_INPUT = "-"
@@ -78,7 +79,7 @@ def _standard_input() -> bytes:
         raise PlanError("standard input is closed, so there is nothing to read.", remedy="Give a file.")
     data = sys.stdin.buffer.read(MAX_PLAN_BYTES + 1)
     if len(data) > MAX_PLAN_BYTES:
-        raise PlanError(f"holds more than {MAX_PLAN_BYTES / 1e6:.0f} MB.", place="standard input")
+        raise PlanError(f"holds more than {MAX_PLAN_BYTES / MB:.0f} MB.", place="standard input")
     return data
 
 

@@ -40,7 +40,6 @@ class FieldFacts:
     section: type[BaseModel] | None = None
     """The model of a section, or of a list's entries."""
     default: Any = None
-    required: bool = False
 
     @property
     def allowed(self) -> str:
@@ -60,7 +59,6 @@ def _facts_of(model: type[BaseModel], name: str) -> FieldFacts:
         kind="text",
         unit=str(unit),
         default=None if field.is_required() else field.get_default(call_default_factory=True),
-        required=field.is_required(),
     )
     return _with_annotation(base, field.annotation, field.metadata)
 

@@ -15,7 +15,6 @@ Paint = Callable[[QPainter], None]
 SVG_DPI = 96
 PDF_DPI = 600
 PNG_SCALE = 2.0
-FORMATS = ("png", "svg", "pdf")
 
 
 def image_of(paint: Paint, size: QSizeF, scale: float = PNG_SCALE) -> QImage:

@@ -8,7 +8,7 @@ from memplan.architecture.parts import Attention
 from memplan.memory import operations as op
 from memplan.memory import products
 from memplan.memory.blocks.context import Context
-from memplan.memory.tape import Grads, Tape, Tensor, given
+from memplan.memory.tape import Tape, Tensor, given
 
 
 def own_scores(ctx: Context, spec: Attention, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
@@ -111,16 +111,8 @@ def _scaled_in_place(tape: Tape, x: Tensor) -> Tensor:
 
 
 def _masked(tape: Tape, x: Tensor) -> Tensor:
-    """x where a mask of the module allows it, a number elsewhere: nothing of its own is kept."""
-    output = tape.new(x.shape, x.dtype)
-    if not tape.needs_grad(x):
-        return output
-
-    def run(grads: list[Tensor | None]) -> Grads:
-        grad = given(grads)
-        return (tape.new(grad.shape, grad.dtype),)
-
-    return tape.record(output, (x,), run)
+    """x where a mask of the module allows it, a number elsewhere: costs what a product with a number does."""
+    return op.times(tape, x)
 
 
 _WAYS: dict[str, Callable[[Context, Attention, Tensor, Tensor, Tensor], Tensor]] = {
