@@ -1,4 +1,7 @@
-"""`python -m memplan_gui [--screenshot FILE [--size WxH] [--theme light|dark]] [PLAN]`: open the window."""
+"""Open the window.
+
+`python -m memplan_gui [--screenshot FILE [--size WxH] [--theme light|dark] [--view NAME]] [PLAN]`
+"""
 
 from __future__ import annotations
 
@@ -31,6 +34,7 @@ def parser() -> argparse.ArgumentParser:
     result.add_argument("--screenshot", metavar="FILE", type=Path, help="write the window to a PNG file and end")
     result.add_argument("--size", type=size, metavar="WxH", help="the window's size, such as 1280x800")
     result.add_argument("--theme", choices=("light", "dark"), help="instead of the remembered one")
+    result.add_argument("--view", metavar="NAME", help="the view to show in the screenshot, such as memory")
     return result
 
 
@@ -52,7 +56,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     if given is None:
         return start(Options(Path(words[0]) if words else None))
-    return start(Options(given.file, given.screenshot, given.size, given.theme))
+    return start(Options(given.file, given.screenshot, given.size, given.theme, given.view))
 
 
 if __name__ == "__main__":

@@ -60,6 +60,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("zoom_out", "&View", "Zoom &out", "Ctrl+-"),
     Command("show_all", "&View", "Show &all of the chart", "Ctrl+0"),
     Command("-", "&View"),
+    Command("views:", "&View", "&Views"),
     Command("show_breakdown", "&View", "&Breakdown", "Ctrl+B"),
     Command("show_explanation", "&View", "&Explanation", "Ctrl+I"),
     Command("go_to_plan", "&View", "Go to the &plan", "Ctrl+L"),
@@ -108,6 +109,14 @@ def choices_menu(menu: QMenu, choices: Mapping[str, str], chosen: str, choose: C
         action.setCheckable(True)
         action.setChecked(value == chosen)
         action.triggered.connect(lambda _=False, value=value: choose(value))
+
+
+def views_menu(menu: QMenu, titles: Iterable[str], show: Callable[[str], object]) -> None:
+    """Fill a menu with the views; Alt and its number shows each."""
+    for number, title in enumerate(titles, start=1):
+        action = menu.addAction(f"&{number} {title}")
+        action.setShortcut(QKeySequence(f"Alt+{number}"))
+        action.triggered.connect(lambda _=False, title=title: show(title))
 
 
 def paths_menu(menu: QMenu, paths: Iterable[Path], chosen: Callable[[Path], object]) -> None:

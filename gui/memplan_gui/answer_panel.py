@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
-from memplan import UNIT_NAMES, LeverOffer, Unit
+from memplan import UNIT_NAMES, LeverOffer, Scenario, Unit
 from memplan_gui.chart_panel import ChartPanel
 from memplan_gui.charts.stack_marks import Spot
 from memplan_gui.details import Details
@@ -20,8 +20,8 @@ from memplan_gui.segmented import Segmented
 from memplan_gui.shared_splitter import SharedSplitter
 from memplan_gui.theme import Theme
 from memplan_gui.verdict_bar import VerdictBar
+from memplan_gui.views import MARGIN, Views
 
-MARGIN = 20
 GAP = 12
 HEAD_HEIGHT = 40
 SAID_MS = 6000
@@ -40,6 +40,7 @@ class AnswerPanel(QWidget):
         self.setObjectName("answer")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self._answer = Answer(None)
+        self._scenario: Scenario | None = None
         self._offers: tuple[LeverOffer, ...] = ()
         self._offers_problem = ""
         self._unit: Unit = "gib"
@@ -60,12 +61,26 @@ class AnswerPanel(QWidget):
         self.levers = LeverStrip(theme)
         self._levers_title = label("", "section", wraps=True)
         self.details = Details(theme)
-        self.splitter = self._arrange()
+        self.splitter = self._memory()
+        self.views = Views("Memory", self.splitter)
+        self._arrange()
         self.chart.pinned.connect(self.explain)
         self.chart.step_chosen.connect(self._show_details)
         self.details.breakdown.wanted.connect(self.explain)
 
-    def _arrange(self) -> SharedSplitter:
+    def _memory(self) -> SharedSplitter:
+        """The first view: chart and levers, and under them the chart in figures and words."""
+        upper = QWidget()
+        upper.setObjectName("answer")
+        parts = column(upper, spacing=GAP, margins=(MARGIN, GAP, MARGIN, GAP))
+        parts.addWidget(self.chart, 1)
+        parts.addLayout(self._titled_levers())
+        lower = QWidget()
+        foot = column(lower, margins=(MARGIN, 0, MARGIN, 8))
+        foot.addWidget(self.details)
+        return SharedSplitter(upper, lower)
+
+    def _arrange(self) -> None:
         band = QWidget()
         band.setFixedHeight(HEAD_HEIGHT)
         head = row(band, spacing=8, margins=(MARGIN - 12, 0, MARGIN, 0))
@@ -73,22 +88,14 @@ class AnswerPanel(QWidget):
         head.addWidget(self._said)
         head.addWidget(self.unit_switch)
         head.addWidget(self.export_button)
-        upper = QWidget()
-        parts = column(upper, spacing=GAP, margins=(MARGIN, GAP, MARGIN, GAP))
-        parts.addWidget(self.notice)
-        parts.addWidget(self.verdict)
-        parts.addWidget(self.chart, 1)
-        parts.addLayout(self._titled_levers())
-        lower = QWidget()
-        foot = column(lower, margins=(MARGIN, 0, MARGIN, 8))
-        foot.addWidget(self.details)
-        upper.setObjectName("answer")
-        splitter = SharedSplitter(upper, lower)
+        top = column(spacing=GAP, margins=(MARGIN, GAP, MARGIN, 4))
+        top.addWidget(self.notice)
+        top.addWidget(self.verdict)
         whole = column(self)
         whole.addWidget(band)
         whole.addWidget(hairline())
-        whole.addWidget(splitter, 1)
-        return splitter
+        whole.addLayout(top)
+        whole.addWidget(self.views, 1)
 
     def _titled_levers(self) -> QVBoxLayout:
         parts = column(spacing=6)
@@ -106,9 +113,9 @@ class AnswerPanel(QWidget):
         """What is explained."""
         return self._spot
 
-    def show_answer(self, answer: Answer) -> None:
+    def show_answer(self, scenario: Scenario, answer: Answer) -> None:
         """Show the answer to a scenario."""
-        self._answer = answer
+        self._scenario, self._answer = scenario, answer
         view = self.verdict_words
         if view is not None:
             self.verdict.show_verdict(view)
@@ -117,6 +124,7 @@ class AnswerPanel(QWidget):
             self.show_offers(())  # the cards of what stood here before are no answer
         self.chart.show_answer(answer, self._unit)
         self._show_details()
+        self.views.show_answer(scenario, answer, self._unit)
 
     def show_offers(self, offers: tuple[LeverOffer, ...], problem: str = "") -> None:
         """Show what each lever would do, or why that is not known."""
@@ -131,7 +139,8 @@ class AnswerPanel(QWidget):
         """Show amounts in another unit."""
         self._unit = unit
         self.unit_switch.set_value(unit)
-        self.show_answer(self._answer)
+        if self._scenario is not None:
+            self.show_answer(self._scenario, self._answer)
         self.show_offers(self._offers, self._offers_problem)
 
     @property

@@ -31,6 +31,7 @@ class Options(NamedTuple):
     screenshot: Path | None = None
     size: tuple[int, int] | None = None
     theme: ThemeChoice | None = None
+    view: str | None = None
 
 
 class Application(QApplication):
@@ -137,6 +138,14 @@ def take_screenshot(window: Window, options: Options) -> None:
     from memplan_gui.screenshot import save_screenshot
 
     assert options.screenshot is not None
+    if options.view is not None:
+        titles = window.answer_panel.views.titles
+        title = next((title for title in titles if title.lower() == options.view.lower()), None)
+        if title is None:
+            sys.stderr.write(f"There is no view {options.view!r}; there are {', '.join(titles)}.\n")
+            QApplication.exit(2)
+            return
+        window.answer_panel.views.show_view(title)
     QApplication.exit(save_screenshot(window, options.screenshot))
 
 

@@ -107,6 +107,7 @@ QTabBar::tab:selected { color: $text; border-bottom-color: $accent; }
 QTabBar::tab:focus { color: $accent; }
 QTabBar::close-button { image: url("$close"); width: 12px; height: 12px; margin: 2px; }
 QTabBar::close-button:hover { background: $hover; border-radius: 2px; }
+QTabWidget#views::tab-bar { left: 8px; }
 QTabWidget::pane { border: none; border-top: 1px solid $hairline; }
 
 QTableView {

@@ -161,6 +161,7 @@ class Window(QMainWindow):
         document.changed.connect(lambda paths: self._show_title() if "title" in paths else None)
 
     def _fill_menus(self) -> None:
+        from memplan_gui.actions import views_menu
         from memplan_gui.lever_menu import LeverMenu
 
         undo = self.document.undo_stack.createUndoAction(self, "&Undo")
@@ -168,6 +169,7 @@ class Window(QMainWindow):
         self.menus.fill(self._slots(), {"undo": undo, "redo": redo})
         self._fill_theme_menu()
         self._fill_recent_menu()
+        views_menu(self.menus.submenus["views"], self.answer_panel.views.titles, self.answer_panel.views.show_view)
         for name in ("copy_picture", "copy_table", "export_chart", "show_all"):
             self.answer_panel.chart.addAction(self.menus.actions[name])
         self.lever_menu = LeverMenu(self.menus.submenus["levers"], self.answer_panel.levers)
@@ -204,14 +206,15 @@ class Window(QMainWindow):
 
     def _show_answer(self, answer: Answer) -> None:
         """Show an answer everywhere; one that cannot be shown is a mistake, told in the verdict's place."""
+        scenario = self.document.scenario
         try:
-            self.answer_panel.show_answer(answer)
+            self.answer_panel.show_answer(scenario, answer)
             self.plan_panel.show_answer(answer.estimate)
         except Exception as mistake:
             from memplan_gui.answers import mistake_words
             from memplan_gui.presenters.answer import Answer
 
-            self.answer_panel.show_answer(Answer(None, mistake_words(mistake)))
+            self.answer_panel.show_answer(scenario, Answer(None, mistake_words(mistake)))
             self.plan_panel.show_answer(None)
 
     def _show_offers(self, offers: tuple[LeverOffer, ...]) -> None:

@@ -1,0 +1,58 @@
+"""Views cost nothing until they are looked at, and show the latest answer when they are."""
+
+from __future__ import annotations
+
+from PySide6.QtWidgets import QLabel
+from pytestqt.qtbot import QtBot
+
+from memplan import Estimate, Scenario, Unit
+from memplan_gui.presenters.answer import Answer
+from memplan_gui.views import AnswerView, Views
+
+SCENARIO = Scenario.model_validate({"model": {"parameters": 1_000_000}})
+
+
+class Names(AnswerView):
+    def __init__(self) -> None:
+        super().__init__()
+        self.told: list[str] = []
+
+    def show_answer(self, scenario: Scenario, answer: Answer, unit: Unit) -> None:
+        self.told.append(f"{answer.estimate.name if answer.estimate else answer.problem} in {unit}")
+
+
+def test_a_view_is_made_when_first_shown_and_told_the_latest_answer_only(qtbot: QtBot, estimate: Estimate) -> None:
+    made: list[Names] = []
+
+    def make() -> Names:
+        made.append(Names())
+        return made[-1]
+
+    views = Views("Memory", QLabel("chart"))
+    qtbot.addWidget(views)
+    views.add_view("Names", make)
+    views.show_answer(SCENARIO, Answer(None, "first"), "gib")
+    views.show_answer(SCENARIO, Answer(estimate), "gb")
+    assert not made
+    assert views.view("Names") is None
+
+    views.show_view("Names")
+
+    assert [view.told for view in made] == [["by hand in gb"]]
+    assert views.view("Names") is made[0]
+
+
+def test_a_view_that_is_not_looked_at_is_not_told(qtbot: QtBot) -> None:
+    views, view = Views("Memory", QLabel("chart")), Names()
+    qtbot.addWidget(views)
+    views.add_view("Names", lambda: view)
+    views.show_answer(SCENARIO, Answer(None, "one"), "gib")
+    views.show_view("Names")
+    views.show_view("Memory")
+    views.show_answer(SCENARIO, Answer(None, "two"), "gib")
+    views.show_answer(SCENARIO, Answer(None, "three"), "gib")
+    assert view.told == ["one in gib"]
+
+    views.show_view("Names")
+
+    assert view.told == ["one in gib", "three in gib"]
