@@ -70,7 +70,7 @@ def test_the_sources_as_they_are_hold_all_contracts(copy: Path) -> None:
         ("core/memplan/report.py", "import memplan_gui.planted", QT_FREE),
         ("core/memplan/units.py", "from memplan.estimate import planted", ONE_WAY),
         ("core/memplan/memory/planted.py", "import memplan.fit", ONE_WAY),
-        ("core/memplan/levers.py", "from memplan import fit", ONE_WAY),
+        ("core/memplan/levers/offers.py", "from memplan import fit", ONE_WAY),
         ("core/memplan/planted.py", "", ONE_WAY),  # a module without a place among the layers
         ("gui/memplan_gui/planted.py", "from memplan.memory import planted", PUBLIC),
         ("gui/memplan_gui/presenters/planted.py", "from PySide6.QtGui import QColor", NO_QT_IN_WORDS),

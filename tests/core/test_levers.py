@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import memplan.levers
+import memplan.levers.offers
 from memplan.errors import ConfigError
 from memplan.estimate import estimate
 from memplan.levers import LEVERS, Lever, LeverOffer, lever_offers
@@ -167,7 +167,7 @@ def test_a_smaller_batch_is_one_wherever_it_applies(scenario: Scenario) -> None:
 
 
 def sentence(monkeypatch: pytest.MonkeyPatch, now: Estimate, then: Estimate, scenario: Scenario = LLAMA) -> str:
-    monkeypatch.setattr(memplan.levers, "estimate", lambda scenario: then)
+    monkeypatch.setattr(memplan.levers.offers, "estimate", lambda scenario: then)
     return next(offer.sentence for offer in lever_offers(scenario, now) if offer.lever.id == "checkpointing")
 
 
@@ -200,7 +200,7 @@ def test_a_lever_whose_result_cannot_be_estimated_says_why(monkeypatch: pytest.M
     def fail(scenario: Scenario) -> Estimate:
         raise ConfigError("a model of this kind has no layers to adapt.")
 
-    monkeypatch.setattr(memplan.levers, "estimate", fail)
+    monkeypatch.setattr(memplan.levers.offers, "estimate", fail)
     found = next(offer for offer in lever_offers(LLAMA, made_estimate()) if offer.lever.id == "lora")
     assert (found.state, found.sentence) == (
         "not_applicable",

@@ -1,0 +1,106 @@
+"""What each lever would do for a scenario now.
+
+A lever's saving is not a constant of the lever: it is the difference of two estimates of this scenario, so it accounts
+for everything else that is set, and for where the peak stands.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from memplan.errors import MemplanError
+from memplan.estimate import estimate
+from memplan.levers.known import LEVERS
+from memplan.levers.lever import Lever
+from memplan.plan.scenario import Scenario
+from memplan.result import Estimate, Verdict
+from memplan.sentences import peak_words
+from memplan.units import Unit, format_bytes
+
+State = Literal["on", "off", "not_applicable"]
+
+_SMALL = 0.001
+"""A change of the need below this fraction is none that anyone could see."""
+
+
+@dataclass(frozen=True, slots=True)
+class LeverOffer:
+    """What a lever does for one scenario now.
+
+    `saving_bytes` is what it saves of the need: already, where it is on; if it were turned on, where it is off.
+    Negative where it takes more. `scenario`, `need_bytes` and `verdict` are those after toggling it, and None where the
+    lever does not apply.
+    """
+
+    lever: Lever
+    state: State
+    saving_bytes: int
+    sentence: str
+    scenario: Scenario | None = None
+    need_bytes: int | None = None
+    verdict: Verdict | None = None
+
+
+def lever_offers(scenario: Scenario, now: Estimate | None = None, unit: Unit = "gib") -> tuple[LeverOffer, ...]:
+    """Say for every lever what it would save now, or why it does not apply.
+
+    Args:
+        scenario: the set-up as it is.
+        now: its estimate, where it is at hand.
+        unit: of the figures in the sentences.
+
+    Raises:
+        MemplanError: the scenario itself cannot be estimated.
+    """
+    known = now if now is not None else estimate(scenario)
+    return tuple(_offer(lever, scenario, known, unit) for lever in LEVERS)
+
+
+def _offer(lever: Lever, scenario: Scenario, now: Estimate, unit: Unit) -> LeverOffer:
+    if reason := lever.applies(scenario):
+        return LeverOffer(lever, "not_applicable", 0, f"Does not apply: {reason}.")
+    is_on = lever.is_on(scenario)
+    toggled = lever.remove(scenario) if is_on else lever.apply(scenario)
+    try:
+        then = estimate(toggled)
+    except MemplanError as problem:
+        return LeverOffer(lever, "not_applicable", 0, f"Cannot be estimated here: {problem.message}")
+    saving = then.need_bytes - now.need_bytes if is_on else now.need_bytes - then.need_bytes
+    return LeverOffer(
+        lever=lever,
+        state="on" if is_on else "off",
+        saving_bytes=saving,
+        sentence=_sentence_on(saving, now, then, unit) if is_on else _sentence_off(saving, now, then, unit),
+        scenario=toggled,
+        need_bytes=then.need_bytes,
+        verdict=then.verdict,
+    )
+
+
+def _sentence_off(saving: int, now: Estimate, then: Estimate, unit: Unit) -> str:
+    if abs(saving) <= _SMALL * now.need_bytes:
+        return f"Would save nothing: the peak is {peak_words(now)}."
+    if saving < 0:
+        return f"Would take {format_bytes(-saving, unit)} more, {peak_words(then)}."
+    words = f"Would save {format_bytes(saving, unit)}"
+    if then.verdict != now.verdict:
+        return f"{words}; the run {_THEN[then.verdict]}."
+    moved = f"; the peak is then {peak_words(then)}" if then.peak.name != now.peak.name else ""
+    if then.verdict == "does_not_fit":
+        return f"{words}, with {format_bytes(-then.headroom_bytes, unit)} still over{moved}."
+    return f"{words}{moved}."
+
+
+def _sentence_on(saving: int, now: Estimate, without: Estimate, unit: Unit) -> str:
+    if abs(saving) <= _SMALL * now.need_bytes:
+        return f"Saves nothing: without it the peak is the same, {peak_words(without)}."
+    if saving < 0:
+        return f"Takes {format_bytes(-saving, unit)} more than without it."
+    if without.verdict != now.verdict:
+        return f"Saves {format_bytes(saving, unit)}; without it the run {_IS[without.verdict]}."
+    return f"Saves {format_bytes(saving, unit)}."
+
+
+_THEN: dict[Verdict, str] = {"fits": "then fits", "tight": "is then tight", "does_not_fit": "then does not fit"}
+_IS: dict[Verdict, str] = {"fits": "fits", "tight": "is tight", "does_not_fit": "does not fit"}
