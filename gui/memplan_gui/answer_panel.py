@@ -6,9 +6,12 @@ from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from memplan import UNIT_NAMES, LeverOffer, Scenario, Unit
+from memplan_gui.answers import Answers
 from memplan_gui.chart_panel import ChartPanel
 from memplan_gui.charts.stack_marks import Spot
+from memplan_gui.compare_view import CompareView
 from memplan_gui.details import Details
+from memplan_gui.document import PlanDocument
 from memplan_gui.lever_strip import LeverStrip
 from memplan_gui.notice_bar import NoticeBar
 from memplan_gui.pieces import column, hairline, label, row, shown, tool_button
@@ -35,7 +38,7 @@ class AnswerPanel(QWidget):
     spot_changed = Signal(object)
     """The `Spot` that is explained now."""
 
-    def __init__(self, tabs: ScenarioTabs, theme: Theme) -> None:
+    def __init__(self, document: PlanDocument, answers: Answers, theme: Theme) -> None:
         super().__init__()
         self.setObjectName("answer")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
@@ -45,7 +48,7 @@ class AnswerPanel(QWidget):
         self._offers_problem = ""
         self._unit: Unit = "gib"
         self._spot: Spot | None = None
-        self.tabs = tabs
+        self.tabs = ScenarioTabs(document, answers, theme)
         self.unit_switch = Segmented("Unit", UNITS)
         self.unit_switch.set_tool_tips({"gib": "1 GiB is 2^30 bytes.", "gb": "1 GB is 10^9 bytes."})
         tip = "Write the chart as PNG, SVG or PDF (Ctrl+E)"
@@ -63,6 +66,7 @@ class AnswerPanel(QWidget):
         self.details = Details(theme)
         self.splitter = self._memory()
         self.views = Views("Memory", self.splitter)
+        self.views.add_view("Compare", lambda: CompareView(document, answers, theme))
         self._arrange()
         self.chart.pinned.connect(self.explain)
         self.chart.step_chosen.connect(self._show_details)

@@ -146,7 +146,8 @@ def take_screenshot(window: Window, options: Options) -> None:
             QApplication.exit(2)
             return
         window.answer_panel.views.show_view(title)
-    QApplication.exit(save_screenshot(window, options.screenshot))
+    path = options.screenshot
+    QTimer.singleShot(0, lambda: QApplication.exit(save_screenshot(window, path)))  # when the view has been laid out
 
 
 def tell_qt_message(kind: QtMsgType, context: QMessageLogContext, message: str) -> None:

@@ -65,7 +65,6 @@ class Window(QMainWindow):
         from memplan_gui.file_commands import FileCommands
         from memplan_gui.icons import icon_file
         from memplan_gui.plan_panel import PlanPanel
-        from memplan_gui.scenario_tabs import ScenarioTabs
 
         self._theme.dress()
         self.setWindowIcon(QIcon(str(icon_file("memplan"))))
@@ -75,7 +74,7 @@ class Window(QMainWindow):
         self.answers = Answers(document, self)
         self.files = FileCommands(self, document, self._settings)
         self.plan_panel = PlanPanel(document, self._theme)
-        self.answer_panel = AnswerPanel(ScenarioTabs(document, self.answers, self._theme), self._theme)
+        self.answer_panel = AnswerPanel(document, self.answers, self._theme)
         self._arrange()
         self._fill_menus()
         self._wire()

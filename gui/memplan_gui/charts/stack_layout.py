@@ -7,4 +7,3 @@ from PySide6.QtCore import QSize
 LEAST_CHART = QSize(360, 170)
 TOP_MARGIN = 26
 RIGHT_MARGIN = 16
-AXIS_HEIGHT = 26

@@ -8,8 +8,9 @@ from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QFont, QPainter, QPen, QPolygonF
 
 from memplan import format_bytes
+from memplan_gui.charts.axis import paint_grid
 from memplan_gui.charts.look import ChartLook, TextKind, fill_term, hatch
-from memplan_gui.charts.scale import Scale, axis_end, value_ticks
+from memplan_gui.charts.scale import Scale, axis_end
 from memplan_gui.colours import TERM_LOOKS, text_on
 from memplan_gui.presenters.stack import Bar, Segment, StackChart
 
@@ -22,7 +23,6 @@ OVER_SPACING = 13.0
 NEED_HALF = 3.0
 NEED_DROP = 5.0
 """How far under its bar the band of the need stands."""
-PIXELS_PER_TICK = 110
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,7 @@ def paint_stack(painter: QPainter, marks: StackMarks, *, clip: bool) -> None:
     painter.save()
     if clip:
         painter.setClipRect(marks.area.adjusted(0, -2, 0, 2))
-    _paint_grid(painter, marks)
+    paint_grid(painter, marks.chart.unit, marks.area, marks.scale, marks.look)
     for row, bar in enumerate(marks.chart.bars):
         _paint_bar(painter, marks, row, bar)
     _paint_usable_line(painter, marks)
@@ -140,14 +140,6 @@ def _paint_row_labels(painter: QPainter, marks: StackMarks) -> None:
             painter.drawPolygon(QPolygonF(triangle))
             painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
             painter.setBrush(Qt.BrushStyle.NoBrush)
-
-
-def _paint_grid(painter: QPainter, marks: StackMarks) -> None:
-    painter.setPen(QPen(marks.look.colour("hairline"), 1))
-    most = int(marks.area.width() / PIXELS_PER_TICK)
-    for tick in value_ticks(marks.scale.low, marks.scale.high, marks.chart.unit, most):
-        x = round(marks.scale.x(tick.num_bytes)) + 0.5
-        painter.drawLine(QPointF(x, marks.area.top()), QPointF(x, marks.area.bottom()))
 
 
 def _paint_bar(painter: QPainter, marks: StackMarks, row: int, bar: Bar) -> None:

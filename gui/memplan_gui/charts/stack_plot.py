@@ -10,11 +10,11 @@ from PySide6.QtGui import QKeyEvent, QPainter, QResizeEvent, QWheelEvent
 from PySide6.QtWidgets import QGraphicsObject, QStyle, QStyleOptionGraphicsItem, QWidget
 
 from memplan import Unit
+from memplan_gui.charts.axis import AXIS_HEIGHT, PIXELS_PER_TICK
 from memplan_gui.charts.look import ChartLook
 from memplan_gui.charts.scale import Scale, is_far_too_wide, keeps, value_ticks
-from memplan_gui.charts.stack_layout import AXIS_HEIGHT, LEAST_CHART, RIGHT_MARGIN, TOP_MARGIN
+from memplan_gui.charts.stack_layout import LEAST_CHART, RIGHT_MARGIN, TOP_MARGIN
 from memplan_gui.charts.stack_marks import (
-    PIXELS_PER_TICK,
     Spot,
     StackMarks,
     end_of_axis,

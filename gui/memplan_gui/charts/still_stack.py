@@ -6,11 +6,11 @@ from PySide6.QtCore import QRectF, QSize, Signal
 from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QWidget
 
+from memplan_gui.charts.axis import AXIS_HEIGHT, paint_axis
 from memplan_gui.charts.look import ChartLook
 from memplan_gui.charts.scale import Scale
-from memplan_gui.charts.stack_layout import AXIS_HEIGHT, LEAST_CHART, RIGHT_MARGIN, TOP_MARGIN
+from memplan_gui.charts.stack_layout import LEAST_CHART, RIGHT_MARGIN, TOP_MARGIN
 from memplan_gui.charts.stack_marks import StackMarks, end_of_axis, paint_stack, row_labels_width
-from memplan_gui.charts.stack_picture import paint_axis
 from memplan_gui.presenters.stack import StackChart
 
 
@@ -47,7 +47,7 @@ class StillStack(QWidget):
             scale = Scale(0.0, end, area.left(), area.right())
             painter = QPainter(self)
             paint_stack(painter, StackMarks(self._chart, area, scale, self._look), clip=True)
-            paint_axis(painter, self._chart, area, scale, self._look)
+            paint_axis(painter, self._chart.unit, area, scale, self._look)
             painter.end()
         if not self._was_painted:
             self._was_painted = True

@@ -1,0 +1,138 @@
+"""The marks of the comparison: a stacked bar for each scenario, each against what its own device gives."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtGui import QPainter, QPen
+
+from memplan import Estimate, format_bytes
+from memplan_gui.charts.axis import AXIS_HEIGHT, paint_axis, paint_grid
+from memplan_gui.charts.look import ChartLook, TextKind, fill_term, hatch
+from memplan_gui.charts.scale import Scale, axis_end
+from memplan_gui.colours import TERM_LOOKS, text_on
+from memplan_gui.icons import paint_icon
+from memplan_gui.presenters.compare import Compared, Comparison
+
+TOP = 20.0
+ROW_HEIGHT = 40.0
+BAR_HEIGHT = 24.0
+ICON = 14.0
+GAP = 8.0
+MOST_NAME_SHARE = 0.3
+OVER_SPACING = 13.0
+
+
+@dataclass(frozen=True, slots=True)
+class CompareMarks:
+    """What is painted where."""
+
+    compared: Comparison
+    area: QRectF
+    """Inside the axes: bars start at its left."""
+    scale: Scale
+    look: ChartLook
+
+    def row_rect(self, row: int) -> QRectF:
+        """The strip of one scenario, its name included."""
+        return QRectF(0, self.area.top() + row * ROW_HEIGHT, self.area.right(), ROW_HEIGHT)
+
+    def bar_rect(self, row: int, start: float, end: float) -> QRectF:
+        """Where a part of a bar stands."""
+        top = self.area.top() + row * ROW_HEIGHT + (ROW_HEIGHT - BAR_HEIGHT) / 2
+        left, right = self.scale.x(start), self.scale.x(end)
+        return QRectF(left, round(top) + 0.5, right - left, BAR_HEIGHT)
+
+    def row_at(self, point: QPointF) -> int | None:
+        """The scenario under a point."""
+        row = int((point.y() - self.area.top()) // ROW_HEIGHT)
+        return row if 0 <= row < len(self.compared.scenarios) else None
+
+
+def height_of(compared: Comparison) -> int:
+    """The height that all rows and the axis take."""
+    return round(TOP + len(compared.scenarios) * ROW_HEIGHT + AXIS_HEIGHT)
+
+
+def marks_of(compared: Comparison, look: ChartLook, width: float) -> CompareMarks:
+    """Lay the chart out in a width."""
+    names = max((look.width("bold", one.name) for one in compared.scenarios), default=0.0)
+    left = min(names, width * MOST_NAME_SHARE) + ICON + 3 * GAP
+    figures = look.width("body", format_bytes(max(compared.longest, 1), compared.unit)) + 2 * GAP
+    area = QRectF(left, TOP, max(width - left - 2 * GAP, 40.0), len(compared.scenarios) * ROW_HEIGHT)
+    end = axis_end(compared.longest, compared.usable, figures / area.width())
+    return CompareMarks(compared, area, Scale(0.0, end, area.left(), area.right()), look)
+
+
+def paint_comparison(painter: QPainter, marks: CompareMarks) -> None:
+    """Paint names, bars, usable lines, totals and the axis."""
+    painter.save()
+    paint_grid(painter, marks.compared.unit, marks.area, marks.scale, marks.look)
+    paint_axis(painter, marks.compared.unit, marks.area, marks.scale, marks.look)
+    for row, one in enumerate(marks.compared.scenarios):
+        _paint_name(painter, marks, row, one)
+        if one.estimate is not None:
+            _paint_bar(painter, marks, row, one, one.estimate)
+    _paint_usable_label(painter, marks)
+    painter.restore()
+
+
+def _paint_name(painter: QPainter, marks: CompareMarks, row: int, one: Compared) -> None:
+    look, strip = marks.look, marks.row_rect(row)
+    sign = QRectF(GAP / 2, strip.center().y() - ICON / 2, ICON, ICON)
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
+    paint_icon(painter, one.icon, sign, look.colour(one.role))
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
+    kind: TextKind = "bold" if row == marks.compared.current else "body"
+    place = QRectF(sign.right() + GAP, strip.top(), marks.area.left() - sign.right() - 2 * GAP, strip.height())
+    painter.setPen(look.colour("text"))
+    look.write(painter, kind, look.elided(kind, one.name, place.width()), place)
+
+
+def _paint_bar(painter: QPainter, marks: CompareMarks, row: int, one: Compared, estimate: Estimate) -> None:
+    look, bar = marks.look, one.bar
+    assert bar is not None, "an estimate has a peak"
+    for segment in bar.segments:
+        rect = marks.bar_rect(row, segment.start, segment.end)
+        fill_term(painter, rect, segment.term, look.colour("text"))
+        figure = format_bytes(segment.size, marks.compared.unit).split(" ")[0]
+        term = TERM_LOOKS[segment.term]
+        if look.width("caption", figure) + GAP <= rect.width() and not term.hatched:
+            painter.setPen(look.colour(text_on(term.colour)))
+            look.write(painter, "caption", figure, rect, "centre")
+    if bar.total > estimate.usable_bytes:
+        over = marks.bar_rect(row, estimate.usable_bytes, bar.total)
+        hatch(painter, over, look.colour("does_not_fit"), rising=False, width=2, spacing=OVER_SPACING)
+        painter.setPen(QPen(look.colour("does_not_fit"), 2))
+        painter.drawRect(over)
+    _paint_usable(painter, marks, row, estimate.usable_bytes)
+    end = marks.bar_rect(row, bar.total, bar.total)
+    text = format_bytes(bar.total, marks.compared.unit)
+    place = QRectF(end.left() + GAP, end.top(), look.width("body", text), end.height())
+    painter.fillRect(place.adjusted(-2, 2, 2, -2), look.colour("window"))
+    painter.setPen(look.colour("text"))
+    look.write(painter, "body", text, place)
+
+
+def _paint_usable(painter: QPainter, marks: CompareMarks, row: int, usable_bytes: int) -> None:
+    """What the scenario's own device gives, as a dashed line across its row."""
+    strip = marks.row_rect(row)
+    x = round(marks.scale.x(usable_bytes)) + 0.5
+    pen = QPen(marks.look.colour("text"), 2)
+    pen.setStyle(Qt.PenStyle.CustomDashLine)
+    pen.setDashPattern([3, 2])
+    painter.setPen(pen)
+    painter.drawLine(QPointF(x, strip.top() + 3), QPointF(x, strip.bottom() - 3))
+
+
+def _paint_usable_label(painter: QPainter, marks: CompareMarks) -> None:
+    """Name the dashed line where it is the same for all; where it is not, the table says what each device gives."""
+    compared, look, area = marks.compared, marks.look, marks.area
+    if compared.shared_device:
+        text = f"{format_bytes(compared.usable, compared.unit)} usable · {compared.shared_device}"
+        text = look.elided("caption", text, area.width())
+        width = look.width("caption", text)
+        left = min(max(marks.scale.x(compared.usable) - width / 2, area.left()), area.right() - width)
+        painter.setPen(look.colour("text"))
+        look.write(painter, "caption", text, QRectF(left, 0, width, TOP))

@@ -1,0 +1,194 @@
+"""The Compare view: every scenario's fullest instant on one scale, and a table of answers and of what differs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from PySide6.QtCore import QAbstractTableModel, QEvent, QModelIndex, QPersistentModelIndex, QSize, Qt, Signal
+from PySide6.QtGui import QHelpEvent, QMouseEvent, QPainter, QPaintEvent
+from PySide6.QtWidgets import QHeaderView, QScrollArea, QSizePolicy, QToolTip, QWidget
+
+from memplan import Scenario, Unit
+from memplan_gui.answers import Answers
+from memplan_gui.charts.compare_marks import CompareMarks, height_of, marks_of, paint_comparison
+from memplan_gui.charts.look import ChartLook
+from memplan_gui.document import PlanDocument
+from memplan_gui.figure_table import FigureTable
+from memplan_gui.pieces import column, label
+from memplan_gui.presenters.answer import Answer
+from memplan_gui.presenters.compare import Comparison, bar_words, comparison
+from memplan_gui.tables import LEFT, RIGHT, ROOT, swatch
+from memplan_gui.theme import Theme
+from memplan_gui.views import AnswerView
+
+Index = QModelIndex | QPersistentModelIndex
+MOST_CHART_SHARE = 0.5
+"""How much of the view the bars may take before they scroll."""
+
+
+class CompareChart(QWidget):
+    """A bar for each scenario; a click looks at one."""
+
+    chosen = Signal(int)
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self._theme = theme
+        self._compared: Comparison | None = None
+        self.setAccessibleName("Scenarios side by side, chart")
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        theme.changed.connect(self.update)
+
+    def show_comparison(self, compared: Comparison) -> None:
+        """Show another comparison."""
+        self._compared = compared
+        self.setFixedHeight(height_of(compared))
+        self.setAccessibleDescription(compared.sentence)
+        self.update()
+
+    def _marks(self) -> CompareMarks | None:
+        theme = self._theme
+        look = ChartLook(theme.roles, theme.font("body"), theme.font("body", bold=True), theme.font("caption"))
+        return marks_of(self._compared, look, self.width()) if self._compared else None
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Paint the bars."""
+        if marks := self._marks():
+            paint_comparison(QPainter(self), marks)
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        """Look at the scenario that was clicked."""
+        marks = self._marks()
+        row = marks.row_at(event.position()) if marks and event.button() == Qt.MouseButton.LeftButton else None
+        if row is not None:
+            self.chosen.emit(row)
+
+    def event(self, event: QEvent) -> bool:
+        """Say what a bar comes to, beside the mouse."""
+        marks = self._marks() if isinstance(event, QHelpEvent) else None
+        if marks is None or self._compared is None or not isinstance(event, QHelpEvent):
+            return super().event(event)
+        row = marks.row_at(event.pos().toPointF())
+        if row is None:
+            QToolTip.hideText()
+        else:
+            one = self._compared.scenarios[row]
+            QToolTip.showText(event.globalPos(), bar_words(one, self._compared.unit), self)
+        return True
+
+
+class CompareModel(QAbstractTableModel):
+    """The comparison in figures and words: a row for each answer, term and difference, a column for each scenario."""
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self._theme = theme
+        self.compared: Comparison | None = None
+
+    def show(self, compared: Comparison) -> None:
+        """Show another comparison."""
+        self.beginResetModel()
+        self.compared = compared
+        self.endResetModel()
+
+    def rowCount(self, parent: Index = ROOT) -> int:
+        """Answers, terms, differences."""
+        return 0 if parent.isValid() or self.compared is None else len(self.compared.rows)
+
+    def columnCount(self, parent: Index = ROOT) -> int:
+        """Scenarios."""
+        return 0 if parent.isValid() or self.compared is None else len(self.compared.scenarios)
+
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        """One cell."""
+        if self.compared is None or not index.isValid():
+            return None
+        if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.ToolTipRole):
+            return self.compared.rows[index.row()].cells[index.column()]
+        if role == Qt.ItemDataRole.TextAlignmentRole:
+            return RIGHT
+        if role == Qt.ItemDataRole.FontRole:
+            return self._theme.font("body", bold=index.column() == self.compared.current)
+        return None
+
+    def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        """Names of scenarios and of what is compared; each term with its colour."""
+        if self.compared is None:
+            return None
+        across = orientation == Qt.Orientation.Horizontal
+        if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.ToolTipRole):
+            return self.compared.scenarios[section].name if across else self.compared.rows[section].title
+        if role == Qt.ItemDataRole.TextAlignmentRole:
+            return RIGHT if across else LEFT
+        if role == Qt.ItemDataRole.FontRole:
+            return self._theme.font("body", bold=across and section == self.compared.current)
+        if role == Qt.ItemDataRole.DecorationRole and not across and (term := self.compared.rows[section].term):
+            return swatch(term, self._theme.colour("text"))
+        return None
+
+
+class CompareView(AnswerView):
+    """All scenarios of the plan side by side."""
+
+    def __init__(self, document: PlanDocument, answers: Answers, theme: Theme) -> None:
+        super().__init__()
+        self._document, self._answers = document, answers
+        self._unit: Unit = "gib"
+        self.sentence = label(wraps=True, selectable=True)
+        self.chart = CompareChart(theme)
+        self.figures = CompareModel(theme)
+        self.table = FigureTable("Scenarios side by side", self.figures, theme)
+        self.table.verticalHeader().setVisible(True)
+        self.table.verticalHeader().setDefaultAlignment(LEFT)
+        self.table.horizontalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Stretch)
+        self.table.horizontalHeader().setStretchLastSection(False)
+        self.table.horizontalHeader().setMinimumSectionSize(110)
+        self._bars = QScrollArea()
+        self._bars.setWidget(self.chart)
+        self._bars.setWidgetResizable(True)
+        self._bars.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self._bars.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        whole = column(self, spacing=8)
+        whole.addWidget(self.sentence)
+        whole.addWidget(self._bars)
+        whole.addWidget(self.table, 1)
+        self.setFocusProxy(self.table)
+        self.chart.chosen.connect(document.show_scenario)
+        self.table.horizontalHeader().sectionClicked.connect(document.show_scenario)
+        self.table.activated.connect(lambda index: document.show_scenario(index.column()))
+        answers.others_answered.connect(self._others_answered)
+
+    def show_answer(self, scenario: Scenario, answer: Answer, unit: Unit) -> None:
+        """Compare the scenario that is looked at with the others, as far as they are answered."""
+        self._unit = unit
+        self._show()
+
+    def _others_answered(self) -> None:
+        if self.isVisible():
+            self._show()
+
+    def _show(self) -> None:
+        scenarios = self._document.plan.scenarios
+        known = [self._answers.answer_for(position) for position in range(len(scenarios))]
+        estimates = [answer.estimate if answer else None for answer in known]
+        compared = comparison(scenarios, estimates, self._document.current, self._unit)
+        if compared == self.figures.compared:
+            return
+        self.sentence.setText(compared.sentence)
+        self.chart.show_comparison(compared)
+        self.figures.show(compared)
+        self._share()
+
+    def _share(self) -> None:
+        room = round(self.height() * MOST_CHART_SHARE)
+        self._bars.setFixedHeight(max(min(self.chart.height(), room), 80))
+
+    def sizeHint(self) -> QSize:
+        """As much as there is."""
+        return QSize(600, 400)
+
+    def resizeEvent(self, event: Any) -> None:
+        """Share the height anew."""
+        super().resizeEvent(event)
+        self._share()

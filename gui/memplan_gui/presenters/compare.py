@@ -1,0 +1,193 @@
+"""Scenarios side by side: the fullest instant of each on one scale, and what differs between their set-ups."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import BaseModel
+
+from memplan import (
+    TERMS,
+    UNIT_NAMES,
+    VERDICT_TITLES,
+    Estimate,
+    Scenario,
+    Unit,
+    facts_at,
+    format_bytes,
+    instant_words,
+    value_at,
+)
+from memplan_gui.presenters.stack import Bar, bar
+from memplan_gui.presenters.verdict import ICONS
+from memplan_gui.presenters.words import bytes_text, choice_title, count_text, fraction_text
+
+NOT_KNOWN = "–"
+ONE_ALONE = "One scenario, so nothing to compare yet. Duplicate it (Ctrl+D) and change the copy."
+UNKNOWN_ICON = "verdict-unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """One scenario of the comparison; without an estimate it has a name alone."""
+
+    name: str
+    estimate: Estimate | None
+
+    @property
+    def bar(self) -> Bar | None:
+        """Its fullest instant, by term."""
+        return bar(self.estimate.peak, is_peak=True) if self.estimate else None
+
+    @property
+    def icon(self) -> str:
+        """The sign of its verdict."""
+        return ICONS[self.estimate.verdict] if self.estimate else UNKNOWN_ICON
+
+    @property
+    def role(self) -> str:
+        """The colour role of the sign."""
+        return self.estimate.verdict if self.estimate else "muted"
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedRow:
+    """A line of the table: one cell for each scenario."""
+
+    title: str
+    cells: tuple[str, ...]
+    term: str = ""
+    """The term whose bytes they are; empty for everything else."""
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """All that the view shows."""
+
+    scenarios: tuple[Compared, ...]
+    current: int
+    rows: tuple[ComparedRow, ...]
+    unit: Unit
+    sentence: str
+
+    @property
+    def longest(self) -> int:
+        """The furthest that a bar reaches."""
+        return max((one.estimate.peak.total_bytes for one in self.scenarios if one.estimate), default=0)
+
+    @property
+    def usable(self) -> int:
+        """The furthest usable line."""
+        return max((one.estimate.usable_bytes for one in self.scenarios if one.estimate), default=0)
+
+    @property
+    def shared_device(self) -> str:
+        """The device's name, where all scenarios run on the same with the same usable memory; empty otherwise."""
+        known = {(one.estimate.device_name, one.estimate.usable_bytes) for one in self.scenarios if one.estimate}
+        return next(iter(known))[0] if len(known) == 1 else ""
+
+
+def comparison(
+    scenarios: Sequence[Scenario], estimates: Sequence[Estimate | None], current: int, unit: Unit
+) -> Comparison:
+    """Put scenarios and their estimates (None where there is none) side by side."""
+    compared = tuple(Compared(one.name, estimate) for one, estimate in zip(scenarios, estimates, strict=True))
+    rows = (*_answer_rows(compared, unit), *difference_rows(scenarios, compared, unit), *_term_rows(compared, unit))
+    return Comparison(compared, current, rows, unit, _sentence(compared, unit))
+
+
+def difference_rows(scenarios: Sequence[Scenario], compared: Sequence[Compared], unit: Unit) -> Iterator[ComparedRow]:
+    """The fields that are not the same in all scenarios, in the order of the plan file."""
+    first = scenarios[0]
+    if any(one.model != first.model for one in scenarios):
+        yield ComparedRow("Model", tuple(one.estimate.model_name if one.estimate else NOT_KNOWN for one in compared))
+    for path in _paths(first):
+        if path == "name" or path.startswith("model."):
+            continue
+        values = [value_at(one, path) for one in scenarios]
+        if any(value != values[0] for value in values):
+            names = [one.estimate.device_name if one.estimate else "" for one in compared]
+            cells = names if path == "hardware.device" else [value_text(path, value, unit) for value in values]
+            yield ComparedRow(facts_at(Scenario, path).title, tuple(cells))
+
+
+def value_text(path: str, value: Any, unit: Unit) -> str:
+    """The value of a field as the plan panel shows it."""
+    field = facts_at(Scenario, path)
+    if value is None:
+        return NOT_KNOWN
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if field.unit == "bytes":
+        return bytes_text(value, unit)
+    if isinstance(value, int):
+        return count_text(value)
+    if isinstance(value, float):
+        return fraction_text(value)
+    if isinstance(value, tuple):
+        return ", ".join(map(str, value)) or "none"
+    return choice_title(path.rpartition(".")[2], str(value))
+
+
+def bar_words(one: Compared, unit: Unit) -> str:
+    """What stands beside the mouse over a scenario's bar: its terms, largest first."""
+    if one.estimate is None:
+        return f"{one.name}: no estimate"
+    sizes = sorted(one.estimate.peak.bytes_by_term.items(), key=lambda pair: -pair[1])
+    lines = [f"{one.name}, {instant_words(one.estimate.peak)}"]
+    return "\n".join([*lines, *(f"{term}: {format_bytes(size, unit)}" for term, size in sizes)])
+
+
+def as_tsv(compared: Comparison) -> str:
+    """The table with tabs between its cells, as spreadsheets take it."""
+    lines = [[UNIT_NAMES[compared.unit], *(one.name for one in compared.scenarios)]]
+    lines += [[row.title, *row.cells] for row in compared.rows]
+    return "\n".join("\t".join(" ".join(cell.split()) for cell in line) for line in lines) + "\n"
+
+
+def _answer_rows(compared: Sequence[Compared], unit: Unit) -> Iterator[ComparedRow]:
+    known = [one.estimate for one in compared]
+    yield ComparedRow("Verdict", tuple(VERDICT_TITLES[one.verdict] if one else NOT_KNOWN for one in known))
+    yield ComparedRow("Peak", tuple(_figure(one.peak.total_bytes, unit) if one else NOT_KNOWN for one in known))
+    bands = (f"{_figure(one.need.low, unit)} to {_figure(one.need.high, unit)}" if one else NOT_KNOWN for one in known)
+    yield ComparedRow("Need, low to high", tuple(bands))
+    yield ComparedRow("Usable", tuple(_figure(one.usable_bytes, unit) if one else NOT_KNOWN for one in known))
+    yield ComparedRow("Fullest", tuple(instant_words(one.peak) if one else NOT_KNOWN for one in known))
+
+
+def _term_rows(compared: Sequence[Compared], unit: Unit) -> Iterator[ComparedRow]:
+    for term in TERMS:
+        sizes = [one.estimate.peak.bytes_by_term.get(term, 0) if one.estimate else 0 for one in compared]
+        if any(sizes):
+            cells = tuple(_figure(size, unit) if size else NOT_KNOWN for size in sizes)
+            yield ComparedRow(f"{term[:1].upper()}{term[1:]}", cells, term)
+
+
+def _sentence(compared: Sequence[Compared], unit: Unit) -> str:
+    """Which scenario needs least, and how much more the fullest needs."""
+    if len(compared) < 2:
+        return ONE_ALONE
+    known = [(one.estimate.need_bytes, one.name) for one in compared if one.estimate]
+    if len(known) < 2:
+        return "Too few of the scenarios have an estimate to compare them."
+    (least, name), (most, other) = min(known), max(known)
+    if least == most:
+        return f"All need the same: {format_bytes(least, unit)}."
+    more = f"{format_bytes(most - least, unit)} more, {most / least:.3g} times as much"
+    return f"“{name}” needs least: {format_bytes(least, unit)}. “{other}” needs {more}."
+
+
+def _figure(num_bytes: int, unit: Unit) -> str:
+    return format_bytes(num_bytes, unit).split(" ")[0]
+
+
+def _paths(part: BaseModel, under: str = "") -> Iterator[str]:
+    """The path of every field that holds a value and not a section."""
+    for name, value in part.__dict__.items():
+        path = f"{under}{name}"
+        if isinstance(value, BaseModel):
+            yield from _paths(value, f"{path}.")
+        else:
+            yield path
