@@ -70,7 +70,18 @@ def test_console_runs_and_prints_what_is_shown(block: str, folder: Path) -> None
         assert printed == "\n".join(line.rstrip() for line in shown.strip("\n").splitlines())
 
 
-@pytest.mark.parametrize("block", blocks("json"))
+PLANS = [block for block in blocks("json") if "memplan_devices" not in block]
+DEVICES = [block for block in blocks("json") if "memplan_devices" in block]
+
+
+@pytest.mark.parametrize("block", DEVICES)
+def test_devices_that_are_shown_are_known(block: str, folder: Path) -> None:
+    (folder / "devices.json").write_text(block, encoding="utf-8")
+    command = "MEMPLAN_DEVICES=devices.json memplan estimate meta-llama/Llama-3.2-1B --device lab-card"
+    assert "Lab card 48 GB" in run(["bash", "-c", command], folder)
+
+
+@pytest.mark.parametrize("block", PLANS)
 def test_a_plan_that_is_shown_opens(block: str, folder: Path) -> None:
     (folder / "shown.memplan").write_text(block, encoding="utf-8")
     # 3: it does not fit, which is an answer

@@ -38,17 +38,22 @@ if TYPE_CHECKING:  # The same names for type checkers and editors; a test holds 
     from memplan.evidence import evidence_rows as evidence_rows
     from memplan.evidence import measured_evidence as measured_evidence
     from memplan.fit import SHARDING_STRATEGIES as SHARDING_STRATEGIES
+    from memplan.fit import DeviceAnswer as DeviceAnswer
     from memplan.fit import DeviceFit as DeviceFit
     from memplan.fit import DeviceLimits as DeviceLimits
     from memplan.fit import DevicesForStates as DevicesForStates
     from memplan.fit import Fewest as Fewest
     from memplan.fit import FewestDevices as FewestDevices
+    from memplan.fit import FitWalks as FitWalks
     from memplan.fit import Limit as Limit
+    from memplan.fit import device_answer as device_answer
     from memplan.fit import device_fits as device_fits
     from memplan.fit import devices_for_states as devices_for_states
     from memplan.fit import fewest_devices as fewest_devices
     from memplan.fit import fewest_of_each as fewest_of_each
     from memplan.fit import fewest_words as fewest_words
+    from memplan.fit import fit_sentence as fit_sentence
+    from memplan.fit import known_devices as known_devices
     from memplan.fit import largest_micro_batch as largest_micro_batch
     from memplan.fit import limit_words as limit_words
     from memplan.fit import limits_of_each as limits_of_each
@@ -137,9 +142,10 @@ _NAMES: dict[str, str] = {
     ),
     "nearest_evidence": "evidence_differences nearest_evidence",
     "fit": (
-        "SHARDING_STRATEGIES DeviceFit DeviceLimits DevicesForStates Fewest FewestDevices Limit device_fits "
-        "devices_for_states fewest_devices fewest_of_each fewest_words largest_micro_batch limit_words limits_of_each "
-        "longest_sequence nearest_fits ranked_by_class ranked_fits"
+        "SHARDING_STRATEGIES DeviceAnswer DeviceFit DeviceLimits DevicesForStates Fewest FewestDevices FitWalks Limit "
+        "device_answer device_fits devices_for_states fewest_devices fewest_of_each fewest_words fit_sentence "
+        "known_devices largest_micro_batch limit_words limits_of_each longest_sequence nearest_fits ranked_by_class "
+        "ranked_fits"
     ),
     "plan_estimates": "estimate_plan",
     "levers": "LEVERS Lever LeverOffer lever_offers",

@@ -1,117 +1,28 @@
-"""The catalog of models and devices: entries, lookup by name, search. The data files keep each entry's sources."""
+"""The catalog of models and devices: lookup by name, search. The data files keep each entry's sources.
+
+Beside the catalog's devices stand those of the person's own file, and what this computer has.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any, TypeVar
 
+from memplan.catalog_entries import CatalogModel as CatalogModel
+from memplan.catalog_entries import Device as Device
+from memplan.catalog_entries import Parameters
 from memplan.catalog_search import CatalogIndex
-from memplan.errors import MemplanError
+from memplan.computer_devices import THIS_COMPUTER, ThisComputer, devices_of
+from memplan.custom_devices import CustomDevices, devices_file, read_custom_devices
+from memplan.errors import MemplanError, UnknownEntryError
 from memplan.resources import resource
+from memplan.this_computer import look
 
 _FORMAT = 1
-_MIB = 2**20
 
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Parameters:
-    """How many parameters a model has, and where that is known from."""
-
-    total: int | None
-    """All of them, tied weights once; None where no count is known."""
-    active: int | None
-    """Those that one token uses, for a mixture of experts; None where every one is used."""
-    text_only: int | None
-    """Without vision and audio towers; None for a model that has none."""
-    basis: str
-    published: int | None
-    """What the repository states; it may count stored buffers, scales or extra prediction layers."""
-    published_source: str | None
-    active_published: str | None = None
-    untied: int | None = None
-    """The total where a library keeps a separate output layer that `total` counts as tied."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class CatalogModel:
-    """One published model. `config` is the part of its config.json that decides memory; read it, never change it."""
-
-    id: str
-    aliases: tuple[str, ...]
-    family: str
-    config: Mapping[str, Any]
-    parameters: Parameters
-    count_verified: bool
-    """Whether the model class, built from `config`, had exactly `parameters.total` parameters."""
-    dtype_published: str | None
-    licence: str | None
-    sources: tuple[str, ...]
-    unverified: tuple[str, ...]
-    """What rests on general knowledge, a default or a figure entered by hand."""
-    notes: tuple[str, ...]
-
-    @property
-    def name(self) -> str:
-        """The id without its owner."""
-        return self.id.rpartition("/")[2]
-
-    @property
-    def model_type(self) -> str:
-        """The config's model_type: which architecture it is."""
-        return str(self.config["model_type"])
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Device:
-    """One accelerator, and what a process can get of its memory."""
-
-    id: str
-    name: str
-    aliases: tuple[str, ...]
-    vendor: str
-    device_class: str
-    """consumer, workstation, datacentre, or unified: memory shared with the system."""
-    advertised_gb: int
-    total_mib: int
-    """What the vendor's tool prints."""
-    framework_total_bytes: int
-    """What PyTorch sees."""
-    usable_bytes: int
-    """What a process can count on, before other programs and headroom are taken off."""
-    usable_basis: str
-    bandwidth_gb_s: float | None
-    bf16_tflops: float | None
-    fp16_tflops: float | None
-    bf16_supported: bool
-    fp8_supported: bool
-    architecture: str
-    interconnect: str | None
-    devices_per_node: int
-    launch_year: int
-    tdp_w: int | None
-    sources: tuple[str, ...]
-    unverified: tuple[str, ...]
-    """Which fields rest on a rule, a sibling or general knowledge."""
-    notes: tuple[str, ...]
-    usable_bytes_by_os: Mapping[str, int] | None = None
-    """Apple: what Metal lets a process have, by macOS generation; `usable_bytes` is the smallest."""
-    fp32_tflops: float | None = None
-
-    @property
-    def total_bytes(self) -> int:
-        """What the vendor's tool prints, in bytes."""
-        return self.total_mib * _MIB
-
-    def usable_bytes_on_macos(self, major: int) -> int:
-        """What a process can count on under that major version of macOS; elsewhere `usable_bytes`."""
-        if self.usable_bytes_by_os is None:
-            return self.usable_bytes
-        return self.usable_bytes_by_os["macos_26_or_newer" if major >= 26 else "macos_15_or_older"]
 
 
 def models() -> tuple[CatalogModel, ...]:
@@ -120,7 +31,7 @@ def models() -> tuple[CatalogModel, ...]:
 
 
 def devices() -> tuple[Device, ...]:
-    """Every device, vendor by vendor."""
+    """Every device, vendor by vendor, then those of the person's own file; this computer is asked apart."""
     return _device_index().entries
 
 
@@ -136,10 +47,39 @@ def model(name: str) -> CatalogModel:
 def device(name: str) -> Device:
     """The device of that id or alias (the name its driver reports, say), in capitals or not.
 
+    `this-computer` asks this computer, once.
+
     Raises:
-        UnknownEntryError: there is none; the error suggests the closest.
+        UnknownEntryError: there is none; the error suggests the closest, or says why this computer has none.
     """
-    return _device_index().get(name)
+    if name.casefold().startswith(THIS_COMPUTER):
+        return _own_device(name.casefold())
+    try:
+        return _device_index().get(name)
+    except UnknownEntryError as error:
+        if not (problems := custom_devices().problems):
+            raise
+        remedy = f"{error.remedy} Your own file of devices has problems: {problems[0]}"
+        raise UnknownEntryError(error.message, remedy=remedy) from None
+
+
+@cache
+def custom_devices() -> CustomDevices:
+    """The devices of the person's own file, and what in it cannot be taken."""
+    taken = {name.casefold() for entry in _catalog_devices() for name in (entry.id, *entry.aliases)}
+    return read_custom_devices(devices_file(), frozenset(taken | {THIS_COMPUTER}))
+
+
+@cache
+def this_computer() -> ThisComputer:
+    """What this computer has. It is asked once, with two seconds for each of its tools to answer."""
+    return devices_of(look(), _known_device)
+
+
+def read_devices_again() -> None:
+    """Forget the person's file and this computer, so that they are read anew when somebody asks."""
+    for known in (custom_devices, this_computer, _device_index):
+        known.cache_clear()
 
 
 def search_models(query: str) -> tuple[CatalogModel, ...]:
@@ -161,7 +101,32 @@ def _model_index() -> CatalogIndex[CatalogModel]:
 
 @cache
 def _device_index() -> CatalogIndex[Device]:
-    return CatalogIndex("device", _read("devices.json", "devices", _device), more_words=_device_words)
+    return CatalogIndex("device", _catalog_devices() + custom_devices().devices, more_words=_device_words)
+
+
+@cache
+def _catalog_devices() -> tuple[Device, ...]:
+    return _read("devices.json", "devices", _device)
+
+
+def _own_device(name: str) -> Device:
+    found = this_computer()
+    for entry in found.devices:
+        if entry.id == name:
+            return entry
+    if found.devices:
+        known = ", ".join(entry.id for entry in found.devices)
+        raise UnknownEntryError(f"this computer has no device {name}.", remedy=f"It has {known}.")
+    raise UnknownEntryError(f"this computer: {' '.join(found.problems)}", remedy="Choose a device of the catalog.")
+
+
+def _known_device(name: str) -> Device | None:
+    """The catalog's entry by a name or an alias; None where it has none."""
+    try:
+        return _device_index().get(name)
+    except UnknownEntryError:
+        wanted = name.casefold()
+        return next((entry for entry in _catalog_devices() if entry.name.casefold() == wanted), None)
 
 
 def _read(file: str, key: str, entry: Callable[[dict[str, Any]], T]) -> tuple[T, ...]:

@@ -26,7 +26,8 @@ def advice(scenario: Scenario, setup: Setup, architecture: Architecture, device:
     yield from _about_precision(scenario)
     yield from _about_what_trains(scenario, setup, architecture)
     yield from _about_experts(scenario, setup, architecture)
-    yield from _about_hardware(scenario, architecture, device)
+    yield from device_advice(scenario.training, device)
+    yield from _about_parallel_sizes(scenario, architecture)
     training = scenario.training
     yield from _about_version(training)
     if training.optimizer_in_backward and training.gradient_accumulation > 1:
@@ -128,8 +129,8 @@ def _about_version(training: Training) -> Iterator[Advice]:
         yield Advice("training.kernels_version", f"Older than what is known: {oldest} is counted.")
 
 
-def _about_hardware(scenario: Scenario, architecture: Architecture, device: Device) -> Iterator[Advice]:
-    training = scenario.training
+def device_advice(training: Training, device: Device) -> Iterator[Advice]:
+    """What speaks against this device in particular: arithmetic or kernels that it lacks."""
     if device.vendor == "Apple" and RULES[training.optimizer].source.startswith("bitsandbytes"):
         words = "bitsandbytes' optimizers need a platform that it supports; Apple's GPUs are not among them."
         yield Advice("training.optimizer", words)
@@ -142,7 +143,6 @@ def _about_hardware(scenario: Scenario, architecture: Architecture, device: Devi
     if not device.bf16_supported and "bf16" in (training.weights_dtype, training.autocast):
         path = "training.weights_dtype" if training.weights_dtype == "bf16" else "training.autocast"
         yield Advice(path, f"{device.name} has no bf16 arithmetic of its own; fp16 takes as much memory.")
-    yield from _about_parallel_sizes(scenario, architecture)
 
 
 def _about_parallel_sizes(scenario: Scenario, architecture: Architecture) -> Iterator[Advice]:
@@ -152,7 +152,9 @@ def _about_parallel_sizes(scenario: Scenario, architecture: Architecture) -> Ite
         words = f"Its parallel sizes take {together:,} devices, and the run has {hardware.devices:,}."
         yield Advice("hardware.devices", words)
     elif hardware.devices % together:
-        yield Advice("hardware.devices", "The parallel sizes do not divide the devices.")
+        below = hardware.devices // together * together
+        words = f"The parallel sizes take {together:,} devices together, which do not divide {hardware.devices:,}: "
+        yield Advice("hardware.devices", f"{words}{below:,} or {below + together:,} would do.")
     elif data_parallel_devices(hardware) % hardware.expert_parallel:
         words = f"Experts are shared out among data-parallel devices: {data_parallel_devices(hardware):,} here."
         yield Advice("hardware.expert_parallel", words)

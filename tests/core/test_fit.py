@@ -20,12 +20,16 @@ from memplan.estimate import estimate
 from memplan.fit import (
     SHARDING_STRATEGIES,
     Fewest,
+    FitWalks,
     Limit,
+    device_answer,
     device_fits,
     devices_for_states,
     fewest_devices,
     fewest_of_each,
     fewest_words,
+    fit_sentence,
+    known_devices,
     largest_micro_batch,
     limit_words,
     limits_of_each,
@@ -444,7 +448,7 @@ def test_the_json_has_everything_of_every_device(tmp_path: Any, capsys: pytest.C
     answers = json.loads(capsys.readouterr().out)["scenarios"]
     assert len(answers) == 2
     for scenario, answer in zip((LLAMA_8B, HUGE), answers, strict=True):
-        assert {one["id"] for one in answer["devices"]} == {one.id for one in devices()}
+        assert {one["id"] for one in answer["devices"]} == {one.id for one in known_devices()}
         own = next(one for one in answer["devices"] if one["id"] == answer["device"]["id"])
         found = estimate(scenario)
         assert own["verdict"] == answer["verdict"] == found.verdict
@@ -509,3 +513,91 @@ def test_a_terminal_that_lacks_characters(tmp_path: Any, encoding: str) -> None:
     assert (result.returncode, result.stderr) == (3, b"")
     assert b"?" not in result.stdout
     assert b"Does not fit" in result.stdout
+
+
+# what a device in particular has against it, and counts that cannot be
+
+
+def test_what_speaks_against_a_device_stands_beside_it() -> None:
+    bf16 = replaced(LLAMA_8B, "training.attention", "flash")
+    told = {fit.device.id: " ".join(one.message for one in fit.advice) for fit in device_fits(bf16)}
+    assert "has no bf16 arithmetic of its own" in told["t4"]
+    assert "flash-attn has no kernels for Turing" in told["t4"]
+    assert told["a100-80gb-sxm"] == ""
+    eight = replaced(LLAMA_8B, "training.optimizer", "adamw_8bit")
+    mac = next(fit for fit in device_fits(eight) if fit.device.vendor == "Apple")
+    assert "bitsandbytes" in mac.advice[0].message
+
+
+@pytest.mark.parametrize("device_id", ["t4", "rtx-4090", "apple-m2-max-96gb"])
+def test_the_estimate_says_the_same_of_its_device(device_id: str) -> None:
+    scenario = replaced(replaced(LLAMA_8B, "training.attention", "flash"), "hardware.device", device_id)
+    (fit,) = device_fits(scenario, (device_of(device_id),))
+    assert set(fit.advice) <= set(estimate(scenario).warnings)
+
+
+def test_a_group_of_devices_is_too_many_for_a_mac() -> None:
+    mac = device_of("apple-m3-ultra-512gb")
+    split = scenario_of({"config": LLAMA}, {"tensor_parallel": 2, "devices": 2})
+    (found,) = fewest_devices(split, mac, ("zero3",)).by_strategy
+    assert (found.devices, found.most_devices, found.over_bytes) == (None, 1, 0)
+    assert fewest_words(found) == "the parallel sizes take several, and a run cannot be divided over them"
+
+
+def test_experts_are_shared_out_evenly() -> None:
+    """Data-parallel devices are a multiple of the expert-parallel size, where there are experts."""
+    hardware = {"expert_parallel": 8, "devices": 8}
+    mixture = scenario_of({"catalog": "mistralai/Mixtral-8x7B-v0.1"}, hardware, method="lora")
+    for one in fewest_devices(mixture, A100).by_strategy:
+        assert one.devices is None or one.devices % 8 == 0
+    dense = fewest_devices(scenario_of({"catalog": "meta-llama/Llama-3.1-8B"}, hardware), A100, ("zero3",))
+    assert dense.by_strategy[0].devices == 2
+
+
+def test_counts_that_the_parallel_sizes_do_not_divide_are_told_with_those_that_would_do() -> None:
+    scenario = scenario_of({"config": LLAMA}, {"tensor_parallel": 3, "pipeline_parallel": 2, "devices": 8})
+    words = [one.message for one in estimate(scenario).warnings if one.path == "hardware.devices"]
+    assert words == ["The parallel sizes take 6 devices together, which do not divide 8: 6 or 12 would do."]
+
+
+def test_a_walk_is_made_once_and_a_stopped_question_goes_on_where_it_was() -> None:
+    class StoppedError(Exception):
+        pass
+
+    made = []
+
+    def before() -> None:
+        made.append(1)
+        if len(made) % 3 == 0:
+            raise StoppedError
+
+    walks, (fit,) = FitWalks(LLAMA_8B, before), device_fits(LLAMA_8B, (A100,))
+    stops = 0
+    while True:
+        try:
+            found = device_answer(fit, walks)
+            break
+        except StoppedError:
+            stops += 1
+    assert stops > 3
+    assert found == device_answer(fit, FitWalks(LLAMA_8B))
+    count = len(made)
+    device_answer(fit, walks)
+    assert len(made) == count
+
+
+@pytest.mark.parametrize(
+    ("training", "words"),
+    [
+        ({}, r"Fits \d+ of \d+ devices and is tight on \d+; the smallest that holds it is .+ \([\d.]+ GiB usable\)\."),
+        ({"micro_batch": 1000}, r"Fits none of \d+ devices; the nearest is .+ \([\d,]+ GiB over\)\."),
+    ],
+)
+def test_the_answer_in_a_sentence(training: dict[str, Any], words: str) -> None:
+    fits = device_fits(replaced(LLAMA_8B, "training.micro_batch", training.get("micro_batch", 1)))
+    assert re.fullmatch(words, fit_sentence(fits))
+    held = sum(fit.verdict == "fits" for fit in fits)
+    assert not held or f"Fits {held} of {len(fits)} devices" in fit_sentence(fits)
+    (own,) = device_fits(LLAMA_8B, (A100,))
+    assert fit_sentence((own,)) == f"Fits none of 1 devices and is tight on 1; the smallest of those is {A100.name}."
+    assert fit_sentence(()) == "There is no device to hold it against."

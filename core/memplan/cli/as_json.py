@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from memplan.catalog import CatalogModel, Device
-from memplan.cli.fitting import DeviceAnswer, FitAnswer
-from memplan.fit import Limit
+from memplan.catalog import CatalogModel, Device, custom_devices, this_computer
+from memplan.cli.fitting import FitAnswer
+from memplan.fit import DeviceAnswer, Limit, fit_sentence
 from memplan.levers import LeverOffer
 from memplan.plan.scenario import Scenario
 from memplan.printable import printable_json
@@ -33,7 +33,15 @@ def levers_json(scenarios: Sequence[Scenario], offers: Sequence[Sequence[LeverOf
 
 def fits_json(answers: Iterable[FitAnswer]) -> str:
     """Write what fits as `memplan fit --json` prints it."""
-    return document({"memplan": __version__, "scenarios": [_fit_answer(answer) for answer in answers]})
+    computer = this_computer()
+    return document(
+        {
+            "memplan": __version__,
+            "this_computer": {"devices": [one.id for one in computer.devices], "problems": computer.problems},
+            "custom_devices": {"problems": [str(problem) for problem in custom_devices().problems]},
+            "scenarios": [_fit_answer(answer) for answer in answers],
+        }
+    )
 
 
 def models_json(models: Iterable[CatalogModel]) -> str:
@@ -85,6 +93,7 @@ def _fit_answer(answer: FitAnswer) -> dict[str, Any]:
         "verdict": answer.estimate.verdict,
         "need": asdict(answer.estimate.need),
         "headroom_bytes": answer.estimate.headroom_bytes,
+        "sentence": fit_sentence(answer.fits),
         "devices": [_device_answer(one) for one in answer.devices],
     }
 
@@ -96,11 +105,13 @@ def _device_answer(one: DeviceAnswer) -> dict[str, Any]:
         "name": device.name,
         "vendor": device.vendor,
         "class": device.device_class,
+        "origin": device.origin,
         "verdict": fit.verdict,
         "need": asdict(fit.need),
         "need_bytes": fit.need_bytes,
         "usable_bytes": fit.usable_bytes,
         "headroom_bytes": fit.headroom_bytes,
+        "advice": [asdict(advice) for advice in fit.advice],
         "fewest": [{**asdict(found), "nodes": found.nodes} for found in fewest.by_strategy],
         "for_states_alone": asdict(one.states),
         "largest_micro_batch": _limit(one.limits.micro_batch),

@@ -144,17 +144,21 @@ def fit(plan: str, device: tuple[str, ...], every: bool, as_json: bool, unit: st
         answers = fit_answers(source.plan, named, every=every or as_json)
     if source.note:
         click.echo(source.note, err=True)
+    _tell_device_problems()
     if as_json:
         from memplan.cli.as_json import fits_json
 
         click.echo(fits_json(answers))
     else:
-        from memplan.cli.fit_text import print_fit
+        from memplan.cli.fit_text import print_computer, print_fit
 
         for position, answer in enumerate(answers):
             if position:
                 click.echo()
             print_fit(answer, _unit(unit))
+        if not named:
+            click.echo()
+            print_computer()
     return DOES_NOT_FIT if any(answer.estimate.verdict == "does_not_fit" for answer in answers) else FITS
 
 
@@ -266,11 +270,13 @@ def models(query: tuple[str, ...], as_json: bool) -> int:
 def devices(query: tuple[str, ...], as_json: bool, unit: str) -> int:
     """List devices, with what a process can get of each; QUERY is words that all must match.
 
-    Ends with 0, or with 2 when nothing matches.
+    Devices of your own stand in devices.json among memplan's settings, or in the file that MEMPLAN_DEVICES names;
+    this-computer is what this computer has, asked when it is named. Ends with 0, or with 2 when nothing matches.
     """
     from memplan.catalog import search_devices
 
     found = search_devices(" ".join(query))
+    _tell_device_problems()
     if as_json:
         from memplan.cli.as_json import devices_json
 
@@ -293,6 +299,14 @@ def schema() -> int:
     content: dict[str, Any] = {"$schema": "https://json-schema.org/draft/2020-12/schema", **Plan.model_json_schema()}
     click.echo(json.dumps(content, indent=2, ensure_ascii=False))
     return FITS
+
+
+def _tell_device_problems() -> None:
+    """Say what in the person's own file of devices cannot be taken; the rest of it works."""
+    from memplan.catalog import custom_devices
+
+    for problem in custom_devices().problems:
+        click.echo(f"memplan: {problem}", err=True)
 
 
 def _unit(text: str) -> Unit:

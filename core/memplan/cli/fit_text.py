@@ -5,10 +5,11 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from memplan.cli.fitting import DeviceAnswer, FitAnswer
+from memplan.catalog import this_computer
+from memplan.cli.fitting import FitAnswer
 from memplan.cli.tables import figures_table, print_labelled, print_table
 from memplan.cli.text import COLOURS, heading, verdict_line
-from memplan.fit import fewest_words, limit_words
+from memplan.fit import DeviceAnswer, fewest_words, fit_sentence, limit_words
 from memplan.sentences import VERDICT_TITLES
 from memplan.units import UNIT_NAMES, Unit, format_bytes, to_unit
 
@@ -23,6 +24,8 @@ def print_fit(answer: FitAnswer, unit: Unit) -> None:
     out, hardware = console(), answer.scenario.hardware
     out.print(heading(answer.scenario.name))
     out.print(verdict_line(answer.estimate, unit))
+    if len(answer.fits) > len(answer.detailed):  # of devices that were named, the table says it
+        out.print(fit_sentence(answer.fits, unit))
     out.print()
     if hardware.devices > 1:
         out.print(f"Each of {hardware.devices:,} devices, {hardware.sharding.strategy}:")
@@ -34,6 +37,14 @@ def print_fit(answer: FitAnswer, unit: Unit) -> None:
         out.print(heading(one.fit.device.name))
         for label, words in _detail_lines(one, unit):
             print_labelled(out, label, words, least=len("States alone"))
+
+
+def print_computer() -> None:
+    """Say what went wrong when this computer was asked for its devices."""
+    from memplan.cli.terminal import console
+
+    for problem in this_computer().problems:
+        console().print(f"This computer: {problem}", style="dim")
 
 
 def _devices(answer: FitAnswer, unit: Unit) -> Table:
@@ -84,4 +95,6 @@ def _detail_lines(one: DeviceAnswer, unit: Unit) -> list[tuple[str, str]]:
     alone = f"{format_bytes(states.states_bytes, unit)}: {states.devices:,} × {states.capacity_bytes // 10**9} GB"
     if states.devices > 1 and states.in_whole_nodes != states.devices:
         alone += f", {states.in_whole_nodes:,} in whole nodes"
-    return [*lines, ("States alone", f"{alone}, if nothing else took memory")]
+    lines.append(("States alone", f"{alone}, if nothing else took memory"))
+    lines += [("Advice", advice.message) for advice in one.fit.advice]
+    return lines + [("Note", note) for note in one.fit.device.notes if one.fit.device.origin == "computer"]

@@ -6,17 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from memplan.catalog import Device
-from memplan.catalog import devices as every_device
 from memplan.fit import (
+    DeviceAnswer,
     DeviceFit,
-    DeviceLimits,
-    DevicesForStates,
-    FewestDevices,
+    FitWalks,
+    device_answer,
     device_fits,
-    devices_for_states,
-    devices_per_node_of,
-    fewest_of_each,
-    limits_of_each,
+    known_devices,
     nearest_fits,
     ranked_by_class,
 )
@@ -26,21 +22,13 @@ from memplan.result import Estimate
 
 
 @dataclass(frozen=True, slots=True)
-class DeviceAnswer:
-    """One device for one scenario."""
-
-    fit: DeviceFit
-    fewest: FewestDevices
-    limits: DeviceLimits
-    states: DevicesForStates
-
-
-@dataclass(frozen=True, slots=True)
 class FitAnswer:
     """One scenario: its estimate, and the devices that are listed, in their order."""
 
     scenario: Scenario
     estimate: Estimate
+    fits: tuple[DeviceFit, ...]
+    """Every device that was looked at, listed or not."""
     devices: tuple[DeviceAnswer, ...]
     detailed: tuple[DeviceAnswer, ...]
     """Those of them of which everything is told: the ones that were named, or the scenario's own."""
@@ -67,24 +55,15 @@ def fit_answers(plan: Plan, named: Sequence[Device], *, every: bool) -> tuple[Fi
 
 
 def _answer(scenario: Scenario, estimate: Estimate, named: tuple[Device, ...], *, every: bool) -> FitAnswer:
-    fits = device_fits(scenario, named or None)
+    fits, walks = device_fits(scenario, named or known_devices()), FitWalks(scenario)
     listed = ranked_by_class(fits) if named or every else nearest_fits(fits, estimate.device_id)
-    devices = [fit.device for fit in listed]
-    answers = tuple(
-        DeviceAnswer(fit, fewest, limits, _states(scenario, fit.device))
-        for fit, fewest, limits in zip(
-            listed, fewest_of_each(scenario, devices), limits_of_each(scenario, devices), strict=True
-        )
-    )
+    answers = tuple(device_answer(fit, walks) for fit in listed)
     detailed = {device.id for device in named} or {estimate.device_id}
     return FitAnswer(
         scenario=scenario,
         estimate=estimate,
+        fits=fits,
         devices=answers,
         detailed=tuple(one for one in answers if one.fit.device.id in detailed),
-        is_short=not named and len(listed) < len(every_device()),
+        is_short=len(listed) < len(fits),
     )
-
-
-def _states(scenario: Scenario, device: Device) -> DevicesForStates:
-    return devices_for_states(scenario, device, devices_per_node_of(device, scenario.hardware))

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from memplan.allocation import allocation
 from memplan.catalog import Device
 from memplan.catalog import devices as every_device
+from memplan.checks import device_advice
 from memplan.memory.process import need_of, overheads, slack, usable_bytes, verdict_of
 from memplan.plan.hardware import Hardware
 from memplan.plan.scenario import Scenario
-from memplan.result import Need, Verdict
+from memplan.result import Advice, Need, Verdict
 
 _CLASSES = ("datacentre", "workstation", "consumer", "unified")
 _ORDER: dict[Verdict, int] = {"fits": 0, "tight": 1, "does_not_fit": 2}
@@ -27,6 +28,8 @@ class DeviceFit:
     need_bytes: int
     """The one figure inside that band: the peak of the whole process."""
     usable_bytes: int
+    advice: tuple[Advice, ...] = ()
+    """What speaks against this device in particular: arithmetic or kernels that it lacks."""
 
     @property
     def headroom_bytes(self) -> int:
@@ -52,7 +55,8 @@ def device_fits(scenario: Scenario, devices: Iterable[Device] | None = None) -> 
         need, usable = need_on(device, allocated, hardware), usable_bytes(device, hardware)
         over = overheads(device, hardware)
         need_bytes = fullest + over.workspace + over.context
-        found.append(DeviceFit(device, verdict_of(need, usable), need, need_bytes, usable))
+        advice = tuple(device_advice(scenario.training, device))
+        found.append(DeviceFit(device, verdict_of(need, usable), need, need_bytes, usable, advice))
     return tuple(found)
 
 
@@ -84,20 +88,24 @@ def nearest_fits(fits: Iterable[DeviceFit], keep: str, *, fitting: int = 4, miss
 
     Args:
         fits: every device.
-        keep: the id of a device that is listed whatever its rank.
+        keep: the id of a device that is listed whatever its rank, as this computer and the person's own are.
         fitting: how many of a class that fit or are tight.
         missing: how many of a class that do not fit.
     """
-    ranked = sorted(ranked_fits(fits), key=lambda fit: fit.device.id != keep)
+    ranked = sorted(ranked_fits(fits), key=lambda fit: not _is_kept(fit, keep))
     listed: list[DeviceFit] = []
     for device_class in _CLASSES:
         alike: dict[tuple[str, int], DeviceFit] = {}
-        for fit in ranked:
-            if fit.device.device_class == device_class:
-                alike.setdefault((fit.device.vendor, fit.usable_bytes), fit)
+        of_class = [fit for fit in ranked if fit.device.device_class == device_class]
+        for fit in of_class:
+            alike.setdefault((fit.device.vendor, fit.usable_bytes), fit)
         its = ranked_fits(alike.values())
         held = [fit for fit in its if fit.verdict != "does_not_fit"][:fitting]
         missed = [fit for fit in its if fit.verdict == "does_not_fit"][:missing]
-        kept = [fit for fit in its if fit.device.id == keep and fit not in (*held, *missed)]
+        kept = [fit for fit in of_class if _is_kept(fit, keep) and fit not in (*held, *missed)]
         listed += ranked_fits((*held, *missed, *kept))
     return tuple(listed)
+
+
+def _is_kept(fit: DeviceFit, keep: str) -> bool:
+    return fit.device.id == keep or fit.device.origin != "catalog"

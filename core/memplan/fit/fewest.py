@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache
 from math import lcm
 
-from memplan.allocation import allocation
+from memplan.architecture.expert_parts import Experts
 from memplan.catalog import Device
 from memplan.catalog import devices as every_device
+from memplan.chosen_model import chosen_model
 from memplan.fit.devices import need_on
 from memplan.fit.search import smallest_that
+from memplan.fit.walks import FitWalks, hardware_of
 from memplan.memory.process import usable_bytes
 from memplan.plan.hardware import Hardware, Strategy
 from memplan.plan.scenario import Scenario
@@ -21,8 +22,6 @@ SHARDING_STRATEGIES: tuple[Strategy, ...] = ("ddp", "zero1", "zero2", "zero3", "
 """What is looked at unless somebody names others. On one device none of them divides anything."""
 MOST_DEVICES = 4096
 _MORE_NODES = 8
-
-_Allocated = Callable[[Strategy, int], int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +67,7 @@ def fewest_devices(
     """Find the fewest devices of a kind that hold the run: the need's high end within what each can give.
 
     The micro-batch is that of one device, so more devices make a larger batch. Counts are multiples of the scenario's
-    tensor-, pipeline- and context-parallel sizes.
+    tensor-, pipeline- and context-parallel sizes, and of the expert-parallel one where the model has experts.
 
     Args:
         scenario: the set-up; its own device, count and strategy are left aside.
@@ -82,17 +81,15 @@ def fewest_devices(
 
 
 def fewest_of_each(
-    scenario: Scenario, devices: Iterable[Device] | None = None, strategies: Sequence[Strategy] = SHARDING_STRATEGIES
+    scenario: Scenario,
+    devices: Iterable[Device] | None = None,
+    strategies: Sequence[Strategy] = SHARDING_STRATEGIES,
+    walks: FitWalks | None = None,
 ) -> tuple[FewestDevices, ...]:
     """The same for many kinds of device, which share their walks; all of the catalog without `devices`."""
-
-    @cache
-    def allocated(strategy: Strategy, count: int) -> int:
-        hardware = _on(scenario.hardware, strategy, count)
-        return allocation(scenario.model_copy(update={"hardware": hardware})).peak_bytes
-
+    walks = walks or FitWalks(scenario)
     return tuple(
-        FewestDevices(device, tuple(_fewest(scenario.hardware, device, one, allocated) for one in strategies))
+        FewestDevices(device, tuple(_fewest(device, strategy, walks) for strategy in strategies))
         for device in (every_device() if devices is None else devices)
     )
 
@@ -104,8 +101,8 @@ def devices_per_node_of(device: Device, hardware: Hardware) -> int:
     return hardware.devices_per_node if own else device.devices_per_node
 
 
-def _fewest(hardware: Hardware, device: Device, strategy: Strategy, allocated: _Allocated) -> Fewest:
-    together = hardware.tensor_parallel * hardware.pipeline_parallel * hardware.context_parallel
+def _fewest(device: Device, strategy: Strategy, walks: FitWalks) -> Fewest:
+    hardware, together = walks.scenario.hardware, _together(walks.scenario)
     # PyTorch has no communication between Apple's GPUs (Hugging Face Accelerate, documentation of mps).
     alone = device.vendor == "Apple"
     most = 1 if alone else max(1, MOST_DEVICES // together)
@@ -115,9 +112,11 @@ def _fewest(hardware: Hardware, device: Device, strategy: Strategy, allocated: _
 
     def need(count: int) -> Need:
         if count not in needs:
-            needs[count] = need_on(device, allocated(strategy, count), _on(hardware, strategy, count))
+            needs[count] = need_on(device, walks.on_devices(strategy, count), hardware_of(hardware, strategy, count))
         return needs[count]
 
+    if alone and together > 1:
+        return Fewest(strategy, None, None, None, per_node, 1, max(0, need(together).high - usable))
     found = smallest_that(lambda groups: need(groups * together).high <= usable, most)
     if found is None:
         over = min(one.high for one in needs.values()) - usable
@@ -129,6 +128,9 @@ def _fewest(hardware: Hardware, device: Device, strategy: Strategy, allocated: _
     return Fewest(strategy, devices, need(devices), in_whole_nodes, per_node, most * together, 0)
 
 
-def _on(hardware: Hardware, strategy: Strategy, count: int) -> Hardware:
-    sharding = hardware.sharding.model_copy(update={"strategy": strategy})
-    return hardware.model_copy(update={"devices": count, "sharding": sharding})
+def _together(scenario: Scenario) -> int:
+    """Of how many devices each count is a multiple: the parallel sizes divide no other ones."""
+    hardware = scenario.hardware
+    together = hardware.tensor_parallel * hardware.pipeline_parallel * hardware.context_parallel
+    layers = chosen_model(scenario.model).architecture.kinds
+    return together * (hardware.expert_parallel if any(isinstance(one.mlp, Experts) for one in layers) else 1)

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cache
-from typing import Literal, get_args
+from typing import Literal
 
-from memplan.allocation import allocation
 from memplan.catalog import Device
 from memplan.catalog import device as device_of
 from memplan.catalog import devices as every_device
 from memplan.chosen_model import chosen_model
 from memplan.fit.devices import need_on
 from memplan.fit.search import largest_within
+from memplan.fit.walks import FitWalks, Measure
 from memplan.memory.process import usable_bytes
 from memplan.plan.field_facts import facts
 from memplan.plan.scenario import Scenario
 from memplan.plan.training import Training
 from memplan.result import Need
 
-Measure = Literal["micro_batch", "sequence_length"]
 Bound = Literal["memory", "positions", "range"]
 Unit = Literal["sequences", "tokens"]
 
@@ -62,7 +60,7 @@ def largest_micro_batch(scenario: Scenario) -> Limit:
     Raises:
         MemplanError: the scenario cannot be estimated.
     """
-    return _limit(scenario, device_of(scenario.hardware.device), "micro_batch", _walks(scenario, "micro_batch"))
+    return _limit(device_of(scenario.hardware.device), "micro_batch", FitWalks(scenario))
 
 
 def longest_sequence(scenario: Scenario) -> Limit:
@@ -71,36 +69,29 @@ def longest_sequence(scenario: Scenario) -> Limit:
     Raises:
         MemplanError: the scenario cannot be estimated.
     """
-    return _limit(scenario, device_of(scenario.hardware.device), "sequence_length", _walks(scenario, "sequence_length"))
+    return _limit(device_of(scenario.hardware.device), "sequence_length", FitWalks(scenario))
 
 
-def limits_of_each(scenario: Scenario, devices: Iterable[Device] | None = None) -> tuple[DeviceLimits, ...]:
+def limits_of_each(
+    scenario: Scenario, devices: Iterable[Device] | None = None, walks: FitWalks | None = None
+) -> tuple[DeviceLimits, ...]:
     """Both limits on many devices, which share their walks; on all of the catalog without `devices`."""
-    batches, sequences = (_walks(scenario, measure) for measure in get_args(Measure))
+    walks = walks or FitWalks(scenario)
     return tuple(
         DeviceLimits(
             device,
-            micro_batch=_limit(scenario, device, "micro_batch", batches),
-            sequence=_limit(scenario, device, "sequence_length", sequences),
+            micro_batch=_limit(device, "micro_batch", walks),
+            sequence=_limit(device, "sequence_length", walks),
         )
         for device in (every_device() if devices is None else devices)
     )
 
 
-def _walks(scenario: Scenario, measure: Measure) -> Callable[[int], int]:
-    """What tensors take as one number changes; each walk is made once."""
+def _limit(device: Device, measure: Measure, walks: FitWalks) -> Limit:
+    scenario = walks.scenario
 
-    @cache
-    def allocated(number: int) -> int:
-        training = scenario.training.model_copy(update={measure: number})
-        return allocation(scenario.model_copy(update={"training": training})).peak_bytes
-
-    return allocated
-
-
-def _limit(scenario: Scenario, device: Device, measure: Measure, allocated: Callable[[int], int]) -> Limit:
     def need(number: int) -> Need:
-        return need_on(device, allocated(number), scenario.hardware)
+        return need_on(device, walks.with_number(measure, number), scenario.hardware)
 
     at_most, ends_with = _end(scenario, measure)
     start, usable = getattr(scenario.training, measure), usable_bytes(device, scenario.hardware)

@@ -26,7 +26,15 @@ class DevicesForStates:
     in_whole_nodes: int
 
 
-def devices_for_states(scenario: Scenario, device: Device, devices_per_node: int | None = None) -> DevicesForStates:
+def states_bytes_of(scenario: Scenario) -> int:
+    """Weights, adapters, gradients, optimizer states and master weights of the whole model."""
+    whole = allocation(scenario).whole
+    return whole.loaded + whole.gradients + whole.optimizer + whole.master
+
+
+def devices_for_states(
+    scenario: Scenario, device: Device, devices_per_node: int | None = None, states_bytes: int | None = None
+) -> DevicesForStates:
     """Divide the states by the device's advertised size.
 
     Equation: devices = ⌈states / capacity⌉, in whole nodes ⌈devices / node⌉ · node.
@@ -37,6 +45,7 @@ def devices_for_states(scenario: Scenario, device: Device, devices_per_node: int
         scenario: the set-up; its hardware plays no part but for the node's size.
         device: which kind.
         devices_per_node: how many one machine holds; what the plan says without.
+        states_bytes: the states, where they are known already.
 
     Raises:
         MemplanError: the scenario's model cannot be estimated.
@@ -50,8 +59,7 @@ def devices_for_states(scenario: Scenario, device: Device, devices_per_node: int
     >>> found.states_bytes, found.devices, found.in_whole_nodes
     (1120000000000, 14, 16)
     """
-    whole = allocation(scenario).whole
-    states = whole.loaded + whole.gradients + whole.optimizer + whole.master
+    states = states_bytes_of(scenario) if states_bytes is None else states_bytes
     capacity = device.advertised_gb * GB
     node = scenario.hardware.devices_per_node if devices_per_node is None else devices_per_node
     devices = max(1, -(-states // capacity))

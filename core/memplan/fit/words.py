@@ -2,9 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from memplan.fit.devices import DeviceFit, ranked_fits
 from memplan.fit.fewest import Fewest
 from memplan.fit.limits import Limit
 from memplan.units import Unit, format_bytes
+
+
+def fit_sentence(fits: Sequence[DeviceFit], unit: Unit = "gib") -> str:
+    """Say on how many devices it fits and which is the smallest, or which miss is the nearest.
+
+    "Fits 38 of 164 devices and is tight on 2; the smallest that holds it is RTX A6000 (45.0 GiB usable)."
+    """
+    if not fits:
+        return "There is no device to hold it against."
+    held, tight = (sum(fit.verdict == verdict for fit in fits) for verdict in ("fits", "tight"))
+    first = ranked_fits(fits)[0]
+    also = f" and is tight on {tight:,}" if tight else ""
+    if held:
+        usable = format_bytes(first.usable_bytes, unit)
+        smallest = f"the smallest that holds it is {first.device.name} ({usable} usable)"
+        return f"Fits {held:,} of {len(fits):,} devices{also}; {smallest}."
+    if tight:
+        return f"Fits none of {len(fits):,} devices{also}; the smallest of those is {first.device.name}."
+    over = format_bytes(-first.headroom_bytes, unit)
+    return f"Fits none of {len(fits):,} devices; the nearest is {first.device.name} ({over} over)."
 
 
 def limit_words(limit: Limit) -> str:
@@ -26,6 +49,8 @@ def fewest_words(fewest: Fewest, unit: Unit = "gib") -> str:
     """Say how many devices hold it: "14; 16 in whole nodes", or that none up to 4,096 do."""
     if fewest.devices is None:
         over = format_bytes(fewest.over_bytes, unit)
+        if fewest.most_devices == 1 and fewest.over_bytes == 0:
+            return "the parallel sizes take several, and a run cannot be divided over them"
         if fewest.most_devices == 1:
             return f"one does not hold it ({over} over), and a run cannot be divided over several"
         return f"none up to {fewest.most_devices:,} hold it ({over} over at best)"

@@ -74,8 +74,12 @@ def process_of(allocated: int, over: Overheads, device_bytes: int) -> Process:
 
 
 def usable_bytes(device: Device, hardware: Hardware) -> int:
-    """What a process can really get: the device's usable memory less other programs and the headroom."""
-    return max(0, int((device.usable_bytes - hardware.used_by_others_bytes) * (1 - hardware.headroom)))
+    """What a process can really get: the device's usable memory less other programs and the headroom.
+
+    Of this computer, what other programs were seen to hold is taken off, unless the plan says that they hold more.
+    """
+    others = max(hardware.used_by_others_bytes, device.in_use_bytes)
+    return max(0, int((device.usable_bytes - others) * (1 - hardware.headroom)))
 
 
 def verdict_of(need: Need, usable: int) -> Verdict:
