@@ -120,6 +120,10 @@ if TYPE_CHECKING:  # The same names for type checkers and editors; a test holds 
     from memplan.sentences import process_sentence as process_sentence
     from memplan.sentences import saving_words as saving_words
     from memplan.sentences import verdict_sentence as verdict_sentence
+    from memplan.term_looks import TERM_LOOKS as TERM_LOOKS
+    from memplan.term_looks import TermLook as TermLook
+    from memplan.term_looks import contrast as contrast
+    from memplan.term_looks import text_on as text_on
     from memplan.units import GB as GB
     from memplan.units import GIB as GIB
     from memplan.units import UNIT_BYTES as UNIT_BYTES
@@ -168,6 +172,7 @@ _NAMES: dict[str, str] = {
         "VERDICT_TITLES basis_sentence instant_words model_sentence peak_words place_words process_sentence "
         "saving_words verdict_sentence"
     ),
+    "term_looks": "TERM_LOOKS TermLook contrast text_on",
     "version": "PLAN_SUFFIX",
     "units": "GB GIB UNIT_BYTES UNIT_NAMES Unit format_bytes format_count parse_count to_unit",
 }

@@ -9,8 +9,7 @@ from PySide6.QtCore import QByteArray, QRectF, Qt
 from PySide6.QtGui import QColor, QIcon, QPainter, QPixmap
 from PySide6.QtSvg import QSvgRenderer
 
-from memplan import resource
-from memplan_gui.colours import text_on
+from memplan import resource, text_on
 
 SIZES = (16, 24, 32, 48)
 

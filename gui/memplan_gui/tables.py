@@ -7,9 +7,8 @@ from typing import Any
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QPainter, QPixmap
 
-from memplan import UNIT_NAMES, LedgerRow, Unit
+from memplan import TERM_LOOKS, UNIT_NAMES, LedgerRow, Unit
 from memplan_gui.charts.look import fill_term
-from memplan_gui.colours import TERM_LOOKS
 from memplan_gui.presenters.breakdown import TOTAL, Breakdown
 from memplan_gui.presenters.explanation import tensor_cells
 from memplan_gui.presenters.words import both_units

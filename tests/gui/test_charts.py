@@ -14,7 +14,7 @@ from PySide6.QtGui import QColor, QFont, QImage, QPainter, QWheelEvent
 from PySide6.QtSvg import QSvgRenderer
 from pytestqt.qtbot import QtBot
 
-from memplan import GIB, Estimate, MemplanError
+from memplan import GIB, TERM_LOOKS, Estimate, MemplanError
 from memplan_gui.charts.export import Paint, export, image_of, pdf_bytes, png_bytes, svg_bytes
 from memplan_gui.charts.legend import BEYOND, NEED, legend_texts, place_entries
 from memplan_gui.charts.look import ChartLook, hatch, paper_look
@@ -22,7 +22,6 @@ from memplan_gui.charts.scale import Scale
 from memplan_gui.charts.stack_marks import Spot, StackMarks, chart_fonts, end_of_axis, paint_stack
 from memplan_gui.charts.stack_picture import PICTURE_SIZE, StackPicture, paint_picture
 from memplan_gui.charts.stack_plot import StackPlot
-from memplan_gui.colours import TERM_LOOKS
 from memplan_gui.presenters.stack import stack_chart
 
 SVG = "{http://www.w3.org/2000/svg}"

@@ -13,17 +13,19 @@ from memplan import (
     GB,
     GIB,
     LEVERS,
+    TERM_LOOKS,
     TERMS,
     Advice,
     Estimate,
     Need,
     Scenario,
+    contrast,
     facts_at,
     lever_offers,
     verdict_sentence,
 )
 from memplan_gui.charts.scale import axis_end, grouped, is_far_too_wide, keeps, step_of, value_ticks
-from memplan_gui.colours import DARK, LIGHT, TERM_LOOKS, Roles, contrast, high_contrast
+from memplan_gui.colours import DARK, LIGHT, Roles, high_contrast
 from memplan_gui.document import new_plan
 from memplan_gui.plan_fields import all_fields
 from memplan_gui.presenters.advice import advice_by_path, model_caption, row_for

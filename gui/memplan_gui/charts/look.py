@@ -7,7 +7,8 @@ from typing import Literal
 from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen
 
-from memplan_gui.colours import LIGHT, TERM_LOOKS, Roles, text_on
+from memplan import TERM_LOOKS, text_on
+from memplan_gui.colours import LIGHT, Roles
 
 HATCH_SPACING = 6.0
 

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QFont, QPainter, QPen, QPolygonF
 
-from memplan import format_bytes
+from memplan import TERM_LOOKS, format_bytes, text_on
 from memplan_gui.charts.axis import paint_grid
 from memplan_gui.charts.look import ChartLook, TextKind, fill_term, hatch
 from memplan_gui.charts.scale import Scale, axis_end
-from memplan_gui.colours import TERM_LOOKS, text_on
 from memplan_gui.presenters.stack import Bar, Segment, StackChart
 
 MOST_BAR_HEIGHT = 44.0
