@@ -104,10 +104,10 @@ def test_a_name_is_never_a_formula_in_a_spreadsheet() -> None:
 
 
 def test_a_format_that_there_is_not_says_which_there_are() -> None:
-    assert REPORT_FORMATS == ("md", "csv")
-    with pytest.raises(MemplanError, match=r"there is no report in format 'pdf'; there are md and csv\."):
+    assert REPORT_FORMATS == ("md", "csv", "html")
+    with pytest.raises(MemplanError, match=r"there is no report in format 'pdf'; there are md, csv and html\."):
         report(PLAN, ".pdf")
-    with pytest.raises(MemplanError, match="there are md and csv"):
+    with pytest.raises(MemplanError, match="there are md, csv and html"):
         report(PLAN, "")
 
 

@@ -195,7 +195,10 @@ def levers(plan: str, as_json: bool, unit: str, **options: Any) -> int:
 @memplan_command.command()
 @plan_argument
 @click.option(
-    "-o", "--output", metavar="FILE", help="Where to write it: FILE.md or FILE.csv. Without it, prints Markdown."
+    "-o",
+    "--output",
+    metavar="FILE",
+    help="Where to write it: FILE.md, FILE.html or FILE.csv. Without it, prints Markdown.",
 )
 @unit_option
 def report(plan: str, output: str | None, unit: str) -> int:

@@ -1,0 +1,122 @@
+"""The page of a report: a strict reader can read it, it loads nothing, and what people type in it stays text."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+from html.parser import HTMLParser
+
+import pytest
+
+from memplan.estimate import estimate
+from memplan.plan.edit import replaced
+from memplan.plan.scenario import Plan, Scenario
+from memplan.report import report
+from memplan.report.bars import stacked_bars
+from memplan.report.html import as_html
+from memplan.report.tables import instant_table
+from memplan.term_looks import TERM_LOOKS
+from memplan.units import format_bytes
+
+SCENARIO = Scenario.model_validate({"name": "A & B", "model": {"catalog": "meta-llama/Llama-3.2-1B"}})
+VOID = {"meta", "br"}
+
+
+class Reader(HTMLParser):
+    """Fails where an element is left open or closed twice; keeps text, tags and attributes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.words: list[str] = []
+        self.seen: list[tuple[str, dict[str, str | None]]] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.seen.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.seen.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.words.append(data)
+
+
+def read(page: str) -> Reader:
+    reader = Reader()
+    reader.feed(page)
+    reader.close()
+    assert reader.open == []
+    return reader
+
+
+def page_of(*scenarios: Scenario, title: str = "Plan", notes: str = "") -> str:
+    return report(Plan(title=title, notes=notes, scenarios=scenarios), "html")
+
+
+def test_every_total_of_the_chart_and_every_term_stands_in_the_page() -> None:
+    found = estimate(SCENARIO)
+    words = "".join(read(page_of(SCENARIO)).words)
+    for instant in found.instants:
+        assert format_bytes(instant.total_bytes) in words
+    for term in found.terms:
+        assert term.name in words
+        assert term.formula in words
+
+
+def test_the_page_loads_nothing() -> None:
+    reader = read(page_of(SCENARIO))
+    assert {tag for tag, _ in reader.seen}.isdisjoint({"script", "link", "img", "iframe", "object"})
+    assert not any(name in attributes for _, attributes in reader.seen for name in ("src", "href", "onload"))
+    policy = next(attributes["content"] for tag, attributes in reader.seen if "http-equiv" in attributes)
+    assert policy is not None
+    assert policy.startswith("default-src 'none'")
+
+
+def test_what_people_type_stays_text() -> None:
+    wild = '<script>alert(1)</script>"\x1b[31m'
+    reader = read(page_of(replaced(SCENARIO, "name", wild), title=wild, notes=wild))
+    assert "script" not in {tag for tag, _ in reader.seen}
+    assert "<script>alert(1)</script>" in "".join(reader.words)
+    assert "\x1b" not in "".join(reader.words)
+
+
+def test_the_chart_is_well_formed_and_each_part_has_its_term_s_colour_and_length() -> None:
+    found = estimate(SCENARIO)
+    table = instant_table(found)
+    svg = ET.fromstring(stacked_bars(found, table, "gib"))
+    parts = [rect for rect in svg.iter("rect") if rect.get("class") == "part" and rect.find("title") is not None]
+    wanted = [
+        (TERM_LOOKS[term].colour, instant.bytes_by_term[term])
+        for instant in table.instants
+        for term in table.terms
+        if instant.bytes_by_term.get(term)
+    ]
+    assert [rect.get("fill") for rect in parts] == [colour for colour, _ in wanted]
+    longest = max(wanted, key=lambda pair: pair[1])[1]
+    scale = max(float(rect.get("width", 0)) for rect in parts) / longest
+    for rect, (_, num_bytes) in zip(parts, wanted, strict=True):
+        assert float(rect.get("width", 0)) == pytest.approx(num_bytes * scale, abs=0.11)
+
+
+def test_what_is_beyond_usable_is_marked_and_nothing_else() -> None:
+    def marked(scenario: Scenario) -> bool:
+        found = estimate(scenario)
+        return 'class="over"' in stacked_bars(found, instant_table(found), "gib")
+
+    assert not marked(SCENARIO)
+    assert marked(replaced(SCENARIO, "training.micro_batch", 256))
+
+
+def test_the_same_plan_gives_the_same_page() -> None:
+    assert page_of(SCENARIO) == page_of(SCENARIO)
+
+
+def test_scenarios_follow_each_other() -> None:
+    plan = Plan(title="two", scenarios=(SCENARIO, replaced(SCENARIO, "name", "C")))
+    page = as_html(plan, tuple(estimate(one) for one in plan.scenarios), "gb")
+    assert page.index("A &amp; B") < page.index('id="scenario-2"') < page.index("<h2>C</h2>")
+    assert "1 GB = 1,000,000,000 bytes" in page
