@@ -100,6 +100,7 @@ if TYPE_CHECKING:  # The same names for type checkers and editors; a test holds 
     from memplan.result import Advice as Advice
     from memplan.result import Basis as Basis
     from memplan.result import Estimate as Estimate
+    from memplan.result import HostMemory as HostMemory
     from memplan.result import Instant as Instant
     from memplan.result import InstantName as InstantName
     from memplan.result import LedgerRow as LedgerRow
@@ -113,9 +114,12 @@ if TYPE_CHECKING:  # The same names for type checkers and editors; a test holds 
     from memplan.result import Verdict as Verdict
     from memplan.sentences import VERDICT_TITLES as VERDICT_TITLES
     from memplan.sentences import basis_sentence as basis_sentence
+    from memplan.sentences import host_sentence as host_sentence
+    from memplan.sentences import host_words as host_words
     from memplan.sentences import instant_words as instant_words
     from memplan.sentences import model_sentence as model_sentence
     from memplan.sentences import peak_words as peak_words
+    from memplan.sentences import pinned_sentence as pinned_sentence
     from memplan.sentences import place_words as place_words
     from memplan.sentences import process_sentence as process_sentence
     from memplan.sentences import saving_words as saving_words
@@ -165,12 +169,12 @@ _NAMES: dict[str, str] = {
     "report": "REPORT_FORMATS report",
     "resources": "resource",
     "result": (
-        "INSTANT_TITLES TERMS Advice Basis Estimate Instant InstantName LedgerRow Need "
+        "INSTANT_TITLES TERMS Advice Basis Estimate HostMemory Instant InstantName LedgerRow Need "
         "Parameters Process Recipe Term TermName TraceBytes Verdict"
     ),
     "sentences": (
-        "VERDICT_TITLES basis_sentence instant_words model_sentence peak_words place_words process_sentence "
-        "saving_words verdict_sentence"
+        "VERDICT_TITLES basis_sentence host_sentence host_words instant_words model_sentence peak_words "
+        "pinned_sentence place_words process_sentence saving_words verdict_sentence"
     ),
     "term_looks": "TERM_LOOKS TermLook contrast text_on",
     "version": "PLAN_SUFFIX",

@@ -10,6 +10,7 @@ from memplan.catalog import device as device_of
 from memplan.checks import advice
 from memplan.explain import terms_of
 from memplan.extrapolation import extrapolations
+from memplan.memory.host import host_memory
 from memplan.memory.process import Overheads, need_of, overheads, process_of, slack, usable_bytes, verdict_of
 from memplan.memory.setup import Setup
 from memplan.plan.scenario import Scenario
@@ -57,6 +58,7 @@ def estimate(scenario: Scenario) -> Estimate:
         usable_bytes=usable,
         verdict=verdict_of(need, usable),
         basis=_basis(unproven, setup),
+        host=host_memory(held.states, scenario, line.walked.on_host * line.in_flight),
         warnings=(*unproven, *advice(scenario, setup, chosen.architecture, device)),
     )
 

@@ -8,7 +8,13 @@ from memplan.architecture.expert_parts import Experts
 from memplan.architecture.parts import Architecture
 from memplan.catalog import Device
 from memplan.memory.setup import names_module
-from memplan.memory.sharding import SHARDS_STATES, data_parallel_devices, expert_parallel_of
+from memplan.memory.sharding import (
+    SHARDS_STATES,
+    data_parallel_devices,
+    expert_parallel_of,
+    gradients_leave,
+    offloads_all,
+)
 from memplan.memory.states import saved_modules
 from memplan.plan.scenario import Scenario
 from memplan.plan.training import Kernels
@@ -107,10 +113,13 @@ def _about_parallelism(scenario: Scenario, architecture: Architecture) -> Iterat
 def _about_offload(scenario: Scenario) -> Iterator[Advice]:
     offload = scenario.hardware.offload
     if offload.optimizer:
-        words = "States, fp32 master weights and the update are counted on the host, gradients on the device."
+        leave = gradients_leave(scenario.training, scenario.hardware)
+        where = "States, fp32 master weights, gradients and the update are counted on the host."
+        words = where if leave else "States, fp32 master weights and the update are on the host, gradients on both."
         yield Advice("hardware.offload.optimizer", words)
     if offload.parameters:
-        words = "Weights are counted on the host; each layer comes when it runs; embeddings and head stay."
+        whole = "Weights, gradients and states are" if offloads_all(scenario.hardware) else "Weights are"
+        words = f"{whole} counted on the host; each layer comes when it runs; embeddings and head stay."
         yield Advice("hardware.offload.parameters", words)
     if offload.activations:
         words = "What a layer keeps is counted on the host from its forward to its backward."

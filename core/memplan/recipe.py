@@ -10,8 +10,8 @@ from memplan.result import Recipe
 
 
 def recipe_of(setup: Setup, training: Training, parameters: int, states: States) -> Recipe:
-    """Name the recipe. Bytes per parameter are all states over all base parameters."""
-    held = states.weights + states.adapters + states.gradients + states.optimizer + states.master
+    """Name the recipe. Bytes per parameter are all states, wherever they live, over all base parameters."""
+    held = states.weights + states.adapters + states.gradients + states.optimizer + states.paged + states.master
     per_parameter = held / parameters if parameters else 0.0
     if training.method == "inference":
         return Recipe(f"{setup.weights_dtype} weights, nothing trains", round(per_parameter, 3))

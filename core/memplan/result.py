@@ -150,6 +150,28 @@ class Need:
 
 
 @dataclass(frozen=True, slots=True)
+class HostMemory:
+    """What a run takes of the hosts' memory for what its devices do not hold; the program's own comes on top."""
+
+    bytes_by_term: Mapping[TermName, int]
+    """Of one device, non-zero terms only, in the order of TERMS; temporary buffers are copies on their way."""
+    pinned_bytes: int
+    """How much of it is page-locked. PyTorch rounds such blocks up to powers of two: up to twice as much is taken."""
+    devices_on_node: int
+    """Devices of the run that share one host."""
+
+    @property
+    def device_bytes(self) -> int:
+        """For one device."""
+        return sum(self.bytes_by_term.values())
+
+    @property
+    def node_bytes(self) -> int:
+        """For all devices of one host."""
+        return self.device_bytes * self.devices_on_node
+
+
+@dataclass(frozen=True, slots=True)
 class Advice:
     """A word about one field: unwise but possible, or an assumption that was made."""
 
@@ -183,6 +205,8 @@ class Estimate:
     verdict: Verdict
     basis: Basis
     warnings: tuple[Advice, ...] = field(default=())
+    host: HostMemory = HostMemory({}, 0, 1)
+    """What lives in the hosts' memory instead of on the devices."""
 
     @property
     def bytes(self) -> TraceBytes:

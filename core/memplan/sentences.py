@@ -92,6 +92,38 @@ def process_sentence(estimate: Estimate, unit: Unit = "gib") -> str:
     return f"the device's monitor will likely show {low} to {high}"
 
 
+def host_sentence(estimate: Estimate, unit: Unit = "gib") -> str:
+    """Say what lives in the hosts' memory: "15.0 GiB for each device, 120 GiB for the 8 of a node"; empty if nothing.
+
+    The program's own memory and what loads the data come on top.
+    """
+    host = estimate.host
+    if not host.device_bytes:
+        return ""
+    words = format_bytes(host.device_bytes, unit)
+    if host.devices_on_node > 1:
+        words += f" for each device, {format_bytes(host.node_bytes, unit)} for the {host.devices_on_node:,} of a node"
+    held = ", ".join(f"{term} {format_bytes(size, unit)}" for term, size in host.bytes_by_term.items())
+    return f"{words} ({held})" if len(host.bytes_by_term) > 1 else f"{words} ({held.rsplit(' ', 2)[0]})"
+
+
+def host_words(estimate: Estimate, unit: Unit = "gib") -> str:
+    """The same in a few words: "120 GiB a node"; empty if nothing lives there."""
+    host = estimate.host
+    if not host.device_bytes:
+        return ""
+    return format_bytes(host.node_bytes, unit) + (" a node" if host.devices_on_node > 1 else "")
+
+
+def pinned_sentence(estimate: Estimate, unit: Unit = "gib") -> str:
+    """Say how much of it is page-locked, and what that means; empty if nothing is."""
+    host = estimate.host
+    if not host.pinned_bytes:
+        return ""
+    much = "All of it" if host.pinned_bytes == host.device_bytes else f"{format_bytes(host.pinned_bytes, unit)} of it"
+    return f"{much} is page-locked, in blocks rounded up to powers of two: up to twice as much is taken."
+
+
 def _peaks_later_too(estimate: Estimate) -> bool:
     """Whether every later step is as full as the first one."""
     return any(instant.total_bytes >= estimate.peak.total_bytes for instant in estimate.instants)

@@ -74,9 +74,11 @@ class VerdictBar(QWidget):
         self._show(view.icon, view.role, view.word, view.margin, view.detail)
         for part in (self._word, self._margin, self._detail):
             part.setToolTip(tip(view.band))
-        self._recipe.setText(f"{view.recipe} · Basis: {view.basis}")
-        self._recipe.setToolTip(tip(f"{view.recipe}\n{view.basis_sentence}"))
-        self.setAccessibleDescription(f"{view.sentence} {view.band} {view.recipe}. {view.basis_sentence}")
+        host = f" · Host: {view.host}" if view.host else ""
+        self._recipe.setText(f"{view.recipe} · Basis: {view.basis}{host}")
+        lines = [part for part in (view.recipe, view.basis_sentence, view.host_sentence) if part]
+        self._recipe.setToolTip(tip("\n".join(lines)))
+        self.setAccessibleDescription(f"{view.sentence} {view.band} {'. '.join(lines)}")
 
     def show_problem(self, problem: str) -> None:
         """Say why there is no verdict."""

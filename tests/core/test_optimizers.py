@@ -6,7 +6,14 @@ from typing import Any
 
 import pytest
 
-from memplan.memory.optimizers import RULES, state_bytes, state_dtype, state_tensors, step_temporary_bytes
+from memplan.memory.optimizers import (
+    RULES,
+    paged_tensors,
+    state_bytes,
+    state_dtype,
+    state_tensors,
+    step_temporary_bytes,
+)
 from memplan.memory.states import HeldTensor
 from memplan.plan.field_facts import facts
 from memplan.plan.training import Training
@@ -24,7 +31,9 @@ def tensor(shape: tuple[int, ...] = SHAPE, dtype: str = "bf16", **more: Any) -> 
 
 
 def per_value(optimizer: str, dtype: str = "bf16", **more: Any) -> float:
-    return state_bytes(tensor(dtype=dtype), training(optimizer=optimizer, **more)) / VALUES
+    """On the device and on the host together."""
+    given = training(optimizer=optimizer, **more)
+    return (state_bytes(tensor(dtype=dtype), given) + sum(paged_tensors(tensor(dtype=dtype), given))) / VALUES
 
 
 def test_every_optimizer_of_the_plan_has_a_rule() -> None:
@@ -51,6 +60,7 @@ def test_every_optimizer_of_the_plan_has_a_rule() -> None:
         ("lion_8bit", "bf16", 1 + 4 / 256),
         ("adamw_4bit", "bf16", 2 * (0.5 + 4 / 128)),
         ("paged_adamw_32bit", "bf16", 8),
+        ("paged_adamw_8bit", "bf16", 2 * (1 + 4 / 256)),
         ("adafactor", "bf16", 0),
     ],
 )
@@ -69,6 +79,14 @@ def test_a_step_counter_for_each_tensor_of_some_optimizers() -> None:
     assert state_tensors(tensor((10,)), training()) == [4, 20, 20]
     assert state_bytes(tensor((10,)), training()) == 3 * 512
     assert state_tensors(tensor((10,)), training(optimizer="sgd_momentum")) == [20]
+
+
+def test_paged_optimizers_leave_scales_maps_and_small_tensors_on_the_device() -> None:
+    """bitsandbytes pages moments of 100,000 values and more."""
+    paged = training(optimizer="paged_adamw_8bit")
+    assert state_bytes(tensor(), paged) == 2 * 4 * VALUES // 256 + 2 * 1024
+    assert paged_tensors(tensor((99_999,)), paged) == []
+    assert state_bytes(tensor((99_999,)), paged) > 2 * 99_999
 
 
 def test_small_tensors_stay_in_fp32_under_8_bit() -> None:

@@ -145,14 +145,14 @@ def test_a_tied_head_trains_its_table() -> None:
 )
 def test_zero_divides_84_gb_over_8_devices(strategy: str, gb: float) -> None:
     """Rajbhandari et al., "ZeRO", 2020, figure 1: states, then gradients, then weights are divided."""
-    whole = States(14 * 10**9, 0, 14 * 10**9, 56 * 10**9, 56 * 10**9, 0, 0, 7 * 10**9, 0, paged=False)
+    whole = States(14 * 10**9, 0, 14 * 10**9, 56 * 10**9, 56 * 10**9, 0, 0, 7 * 10**9, 0)
     one = sharded(whole, Hardware.model_validate({"devices": 8, "sharding": {"strategy": strategy}}))
     assert (one.weights + one.gradients + one.optimizer) / 1e9 == gb
 
 
 def test_master_weights_go_with_the_optimizer_states() -> None:
     """DeepSpeed ZeRO-1: 2 + 2 + 12 / d bytes a parameter."""
-    whole = States(2_000, 0, 2_000, 8_000, 8_000, 4_000, 0, 1_000, 0, paged=False)
+    whole = States(2_000, 0, 2_000, 8_000, 8_000, 4_000, 0, 1_000, 0)
     one = sharded(whole, Hardware.model_validate({"devices": 4, "sharding": {"strategy": "zero1"}}))
     assert (one.weights, one.gradients, one.optimizer, one.master) == (2_000, 2_000, 2_000, 1_000)
 

@@ -13,7 +13,7 @@ from memplan.fit import DeviceAnswer, Limit, fit_sentence
 from memplan.levers import LeverOffer
 from memplan.plan.scenario import Scenario
 from memplan.printable import printable_json
-from memplan.result import Estimate
+from memplan.result import Estimate, HostMemory
 from memplan.version import __version__
 
 
@@ -77,12 +77,23 @@ def _estimate(estimate: Estimate) -> dict[str, Any]:
             for term in estimate.terms
         ],
         "process": asdict(estimate.process),
+        "host": _host(estimate.host),
         "need": asdict(estimate.need),
         "device": {"id": estimate.device_id, "usable_bytes": estimate.usable_bytes},
         "verdict": estimate.verdict,
         "headroom_bytes": estimate.headroom_bytes,
         "basis": estimate.basis,
         "warnings": [asdict(advice) for advice in estimate.warnings],
+    }
+
+
+def _host(host: HostMemory) -> dict[str, Any]:
+    return {
+        "device_bytes": host.device_bytes,
+        "node_bytes": host.node_bytes,
+        "devices_on_node": host.devices_on_node,
+        "pinned_bytes": host.pinned_bytes,
+        "bytes_by_term": dict(host.bytes_by_term),
     }
 
 

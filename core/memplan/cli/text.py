@@ -30,7 +30,7 @@ def print_estimate(scenario: Scenario, estimate: Estimate, unit: Unit) -> None:
     out.print(heading(scenario.name))
     out.print(verdict_line(estimate, unit))
     out.print()
-    for label, words in [*set_up_lines(scenario, estimate), ("Basis", basis_sentence(estimate))]:
+    for label, words in [*set_up_lines(scenario, estimate, unit), ("Basis", basis_sentence(estimate))]:
         print_labelled(out, label, words)
     out.print()
     print_table(out, _instants(estimate, unit))

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from memplan.architecture.parts import Architecture
 from memplan.memory.optimizers import (
     RULES,
+    paged_tensors,
     state_bytes,
     state_dtype,
     state_tensors,
@@ -44,8 +45,8 @@ class States:
     trainable: int
     """Parameters that train."""
     adapter_parameters: int
-    paged: bool
-    """Optimizer states live on the host."""
+    paged: int = 0
+    """Optimizer states in the host's memory, beside those of `optimizer`."""
 
     @property
     def loaded(self) -> int:
@@ -72,21 +73,20 @@ def exact_states(
         fewer = shards // expert_parallel
         tensors = tuple(sharded_tensor(tensor, fewer if tensor.of_experts else shards) for tensor in tensors)
     double_quant = training.quantization.double_quant
-    rule = RULES[training.optimizer]
     trains = [tensor for tensor in tensors if tensor.trains]
-    on_device = 0 if rule.paged else 1
+    paged = sum(t.count * sum(paged_tensors(t, training)) for t in trains)
     return States(
         weights=sum(weight_bytes(t, double_quant=double_quant) for t in tensors if not t.adapter)
         + buffer_bytes(architecture),
         adapters=sum(weight_bytes(t, double_quant=double_quant) for t in tensors if t.adapter),
         gradients=sum(gradient_bytes(t, training) for t in trains),
-        optimizer=on_device * sum(state_bytes(t, training) for t in trains),
-        optimizer_unrounded=on_device * sum(t.count * sum(state_tensors(t, training)) for t in trains),
+        optimizer=sum(state_bytes(t, training) for t in trains),
+        optimizer_unrounded=sum(t.count * sum(state_tensors(t, training)) for t in trains) - paged,
         master=sum(t.count * int(rounded(4 * t.values)) for t in trains if has_master(t, training)),
         step_temporary=step_temporary_bytes(tensors, training),
         trainable=sum(t.total_values for t in tensors if t.trains or t.idle),
         adapter_parameters=sum(t.total_values for t in tensors if t.adapter),
-        paged=rule.paged,
+        paged=paged,
     )
 
 
@@ -131,18 +131,17 @@ def states_of_size(parameters: int, assumed: int, setup: Setup, training: Traini
     states = sum(state_tensors(one, training)[1 if rule.counts_steps else 0 :]) if trainable else 0
     if rule.format in ("factored", "low_rank") or rule.two_d_only:  # these follow the shapes, not the count
         states = round(exact.optimizer_unrounded * trainable / exact.trainable) if exact.trainable else 0
-    if rule.paged:
-        states = 0
+    paged = sum(paged_tensors(one, training))
     foreach = training.optimizer_impl == "foreach" and exact.step_temporary > 0
     return States(
         weights=weights,
         adapters=adapters * BYTES_PER_VALUE[setup.adapter_dtype] if setup.adapted else 0,
         gradients=trainable * BYTES_PER_VALUE[gradient_dtype(one, training)],
-        optimizer=states,
-        optimizer_unrounded=states,
+        optimizer=states - paged,
+        optimizer_unrounded=states - paged,
         master=4 * trainable if has_master(one, training) else 0,
         step_temporary=trainable * BYTES_PER_VALUE[state_dtype(one, training)] if foreach else exact.step_temporary,
         trainable=trainable,
         adapter_parameters=adapters if setup.adapted else 0,
-        paged=rule.paged,
+        paged=paged,
     )

@@ -9,6 +9,7 @@ from memplan.architecture.parts import Architecture
 from memplan.memory.account import States
 from memplan.memory.gathering import Gathering
 from memplan.memory.setup import Setup
+from memplan.memory.sharding import gradients_leave
 from memplan.memory.step import Moment, Passes, passes
 from memplan.memory.storage import rounded
 from memplan.plan.hardware import Hardware
@@ -24,6 +25,8 @@ class Timeline:
     first: tuple[Instant, ...]
     bytes: TraceBytes
     walked: Passes
+    in_flight: int = 1
+    """Micro-batches whose kept tensors are alive at once."""
 
 
 def timeline(
@@ -48,7 +51,8 @@ def timeline(
     own_dtype = setup.adapter_dtype if setup.adapted else training.weights_dtype
     buffered = training.gradients_dtype not in ("weights", own_dtype) and states.gradients > 0
     accumulates = trains and (training.gradient_accumulation > 1 or buffered)
-    if gathering is not None and (accumulates or training.optimizer_in_backward):
+    leave = gradients_leave(training, hardware)
+    if gathering is not None and (accumulates or leave):
         gathering = gathering.without_gradients()
     walked = passes(
         architecture,
@@ -60,17 +64,18 @@ def timeline(
         frozen_layers=frozen_layers,
         with_backward=trains,
         offloads=hardware.offload.activations or training.checkpointing == "offload",
-        applies_gradients=training.optimizer_in_backward,
+        applies_gradients=leave,
     )
     if most_gradients is not None:
         backward = replace(walked.backward, gradients=min(walked.backward.gradients, most_gradients))
         walked = replace(walked, backward=backward)
-    walked = _with_others_in_flight(walked, min(hardware.pipeline_parallel, training.gradient_accumulation))
+    in_flight = min(hardware.pipeline_parallel, training.gradient_accumulation)
+    walked = _with_others_in_flight(walked, in_flight)
     present = states.gradients if accumulates else 0
     ids = int(rounded(8 * batch * sequence))
     later = _instants(states, walked, present, ids, 2, trains)
     first = _instants(states, walked, present, ids, 1, trains) if trains else ()
-    return Timeline(later, first, _trace_bytes(states, walked, present, ids, trains), walked)
+    return Timeline(later, first, _trace_bytes(states, walked, present, ids, trains), walked, in_flight)
 
 
 def _with_others_in_flight(walked: Passes, in_flight: int) -> Passes:

@@ -12,6 +12,8 @@ from memplan.plan.training import Training
 
 MIN_8BIT_VALUES = 4096
 """bitsandbytes keeps smaller tensors' states in fp32 (min_8bit_size); torchao leaves them alone as well."""
+MIN_PAGED_VALUES = 100_000
+"""bitsandbytes pages the moments of tensors from here on; smaller ones, block scales and maps stay on the device."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,9 +95,27 @@ def state_tensors(tensor: HeldTensor, training: Training) -> list[int]:
     return steps + [BYTES_PER_VALUE[dtype] * n] * moments
 
 
+def paged_tensors(tensor: HeldTensor, training: Training) -> list[int]:
+    """Bytes of each of those state tensors that live in the host's memory and come by pages.
+
+    Source: bitsandbytes 0.50.2, optim/optimizer.py, Optimizer8bit.get_state_buffer.
+
+    >>> paged = Training(optimizer="paged_adamw_8bit")
+    >>> paged_tensors(HeldTensor("w", (1000, 1000), 1, "bf16", True), paged)
+    [1000000, 1000000]
+    >>> paged_tensors(HeldTensor("lora_A", (16, 4096), 1, "fp32", True), paged)
+    []
+    """
+    rule = RULES[training.optimizer]
+    if not (rule.paged and tensor.trains) or tensor.values < MIN_PAGED_VALUES:
+        return []
+    return [tensor.values * (4 if rule.format == "fp32" else 1)] * rule.moments
+
+
 def state_bytes(tensor: HeldTensor, training: Training) -> int:
     """Bytes of a tensor's states on the device, each rounded up to whole blocks."""
-    return tensor.count * sum(int(rounded(size)) for size in state_tensors(tensor, training))
+    whole = sum(int(rounded(size)) for size in state_tensors(tensor, training))
+    return tensor.count * (whole - sum(int(rounded(size)) for size in paged_tensors(tensor, training)))
 
 
 def step_temporary_bytes(tensors: tuple[HeldTensor, ...], training: Training) -> int:

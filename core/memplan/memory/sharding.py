@@ -12,6 +12,7 @@ from memplan.architecture.dividing import share
 from memplan.memory.account import States
 from memplan.plan.hardware import Hardware
 from memplan.plan.scenario import Scenario
+from memplan.plan.training import Training
 
 SHARDS_STATES = ("zero1", "zero2", "zero3", "fsdp1", "fsdp2", "megatron")
 SHARDS_GRADIENTS = ("zero2", "zero3", "fsdp1", "fsdp2")
@@ -47,6 +48,7 @@ def sharded(states: States, hardware: Hardware, all_experts: States | None = Non
         states,
         optimizer=share(whole.optimizer, d),
         optimizer_unrounded=share(whole.optimizer_unrounded, d),
+        paged=share(whole.paged, d),
         master=share(whole.master, d),
         step_temporary=share(whole.step_temporary, d),
     )
@@ -67,16 +69,35 @@ def bucket_bytes(states: States, hardware: Hardware) -> int:
     return states.gradients if hardware.sharding.strategy in ("none", "ddp") else 0
 
 
-def off_device(states: States, scenario: Scenario) -> States:
-    """One device's states without what lives on the host, and without gradients that are applied as they come.
+def gradients_leave(training: Training, hardware: Hardware) -> bool:
+    """Whether a layer's gradients are gone from the device once it is through: applied, or moved to the host.
 
-    Source: DeepSpeed's ZeRO-Offload (Ren et al., 2021): states, master weights and the update move to the host;
-    torch.optim's optimizer-in-backward tutorial: each gradient is freed once its parameter is updated.
+    Source: DeepSpeed 0.19, stage_1_and_2.py and stage3.py with offload_optimizer (stage 1 keeps whole gradients until
+    its step); PyTorch 2.13, CPUOffloadPolicy; torch.optim's optimizer-in-backward tutorial.
     """
-    if scenario.hardware.offload.optimizer:
+    strategy, offload = hardware.sharding.strategy, hardware.offload
+    to_host = (offload.optimizer and strategy in ("zero2", "zero3")) or offloads_all(hardware)
+    return training.optimizer_in_backward or (to_host and training.method != "inference")
+
+
+def offloads_all(hardware: Hardware) -> bool:
+    """Whether parameters take gradients and states with them: FSDP moves its shards whole.
+
+    Source: PyTorch 2.13, torch/distributed/fsdp, CPUOffloadPolicy and CPUOffload.
+    """
+    return hardware.offload.parameters and hardware.sharding.strategy in ("fsdp1", "fsdp2")
+
+
+def off_device(states: States, scenario: Scenario) -> States:
+    """One device's states without what lives on the host, and without gradients that do not stay.
+
+    Source: DeepSpeed's ZeRO-Offload (Ren et al., 2021): states, master weights and the update move to the host.
+    """
+    hardware = scenario.hardware
+    if hardware.offload.optimizer or offloads_all(hardware):
         states = replace(states, optimizer=0, optimizer_unrounded=0, master=0, step_temporary=0)
-    if scenario.hardware.offload.parameters:
+    if hardware.offload.parameters:
         states = replace(states, weights=0)
-    if scenario.training.optimizer_in_backward:
+    if gradients_leave(scenario.training, hardware):
         states = replace(states, gradients=0, step_temporary=0)
     return states

@@ -42,6 +42,8 @@ class Passes:
     backward: Moment
     ends: EndsWalk
     runs: tuple[Run, ...]
+    on_host: int = 0
+    """What layers keep that waits in the host's memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +98,7 @@ def passes(
     layer's gradients are gone once it is through.
     """
     runs = layer_runs(architecture, setup, batch, sequence, accumulating, frozen_layers)
+    on_host = sum(run.count * run.walk.kept for run in runs) if offloads else 0
     if offloads:
         # Autocast holds its copies of weights until forward is over, whatever backward's are moved to.
         runs = tuple(replace(run, walk=replace(run.walk, kept=0, cached=run.walk.casts)) for run in runs)
@@ -115,7 +118,7 @@ def passes(
     forward = _fullest(_forward(ends, runs, kept, cached, gathered), runs)
     after, back = _without_gradients(ends, runs) if applies_gradients else (ends, runs)
     backward = _fullest(_backward(after, back, kept, gathered, held), runs) if with_backward else forward_end
-    return Passes(forward, loss, forward_end, backward, ends, runs)
+    return Passes(forward, loss, forward_end, backward, ends, runs, on_host)
 
 
 def _without_gradients(ends: EndsWalk, runs: tuple[Run, ...]) -> tuple[EndsWalk, tuple[Run, ...]]:

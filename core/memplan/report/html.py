@@ -41,7 +41,7 @@ def as_html(plan: Plan, estimates: tuple[Estimate, ...], unit: Unit) -> str:
 
 def _scenario(scenario: Scenario, estimate: Estimate, unit: Unit) -> str:
     table = instant_table(estimate)
-    lines = [*set_up_lines(scenario, estimate), ("Basis", basis_sentence(estimate))]
+    lines = [*set_up_lines(scenario, estimate, unit), ("Basis", basis_sentence(estimate))]
     if monitor := process_sentence(estimate, unit):
         lines.append(("Monitor", monitor))
     word, _, rest = verdict_sentence(estimate, unit).partition(": ")

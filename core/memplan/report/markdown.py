@@ -38,7 +38,7 @@ def _overview(plan: Plan, estimates: tuple[Estimate, ...], unit: Unit) -> str:
 
 
 def _scenario_blocks(scenario: Scenario, estimate: Estimate, unit: Unit) -> list[str]:
-    lines = [*set_up_lines(scenario, estimate), ("Basis", basis_sentence(estimate))]
+    lines = [*set_up_lines(scenario, estimate, unit), ("Basis", basis_sentence(estimate))]
     if monitor := process_sentence(estimate, unit):
         lines.append(("Monitor", monitor))
     blocks = [

@@ -7,8 +7,8 @@ from memplan.plan.hardware import Hardware
 from memplan.plan.scenario import Scenario
 from memplan.plan.training import Training
 from memplan.result import Estimate
-from memplan.sentences import model_sentence
-from memplan.units import format_bytes
+from memplan.sentences import host_sentence, model_sentence, pinned_sentence
+from memplan.units import Unit, format_bytes
 
 _METHODS = {
     "full": "full fine-tuning",
@@ -19,11 +19,13 @@ _METHODS = {
 }
 
 
-def set_up_lines(scenario: Scenario, estimate: Estimate) -> list[tuple[str, str]]:
+def set_up_lines(scenario: Scenario, estimate: Estimate, unit: Unit) -> list[tuple[str, str]]:
     """Return the set-up as label and text, in the order of the plan panel."""
     lines = [("Model", model_sentence(estimate)), ("Training", training_words(scenario.training))]
-    lines.append(("Hardware", hardware_words(scenario.hardware, estimate)))
+    lines.append(("Hardware", hardware_words(scenario.hardware, estimate, unit)))
     lines.append(("Recipe", recipe_words(estimate)))
+    if host := host_sentence(estimate, unit):
+        lines.append(("Host", " ".join(part for part in (f"{host}.", pinned_sentence(estimate, unit)) if part)))
     return lines
 
 
@@ -56,7 +58,7 @@ def training_words(training: Training) -> str:
     return ", ".join(words)
 
 
-def hardware_words(hardware: Hardware, estimate: Estimate) -> str:
+def hardware_words(hardware: Hardware, estimate: Estimate, unit: Unit) -> str:
     """Say what it is trained on: "8 × A100 80 GB SXM, fsdp2, 75.1 GiB usable of each"."""
     words = [f"{hardware.devices:,} × {estimate.device_name}"]
     if hardware.sharding.strategy != "none":
@@ -72,7 +74,7 @@ def hardware_words(hardware: Hardware, estimate: Estimate) -> str:
     if offloaded:
         words.append(f"{' and '.join(offloaded)} offloaded")
     if hardware.used_by_others_bytes:
-        words.append(f"{format_bytes(hardware.used_by_others_bytes)} used by others")
+        words.append(f"{format_bytes(hardware.used_by_others_bytes, unit)} used by others")
     words.append(f"headroom {hardware.headroom:.0%}")
     return ", ".join(words)
 

@@ -5,7 +5,18 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from memplan import Estimate, Need, Unit, Verdict, basis_sentence, format_bytes, verdict_sentence
+from memplan import (
+    Estimate,
+    Need,
+    Unit,
+    Verdict,
+    basis_sentence,
+    format_bytes,
+    host_sentence,
+    host_words,
+    pinned_sentence,
+    verdict_sentence,
+)
 
 ICONS: dict[Verdict, str] = {
     "fits": "verdict-fits",
@@ -32,6 +43,9 @@ class VerdictView:
     """What the range of the need means."""
     sentence: str
     """The whole verdict, for a screen reader."""
+    host: str = ""
+    """What the run takes of its hosts' memory, in a few words; empty where it takes none."""
+    host_sentence: str = ""
 
 
 def verdict_view(estimate: Estimate, unit: Unit) -> VerdictView:
@@ -51,12 +65,22 @@ def verdict_view(estimate: Estimate, unit: Unit) -> VerdictView:
         basis_sentence=_capital(basis_sentence(estimate)),
         band=band_words(estimate.need, unit),
         sentence=f"{sentence}.",
+        host=host_words(estimate, unit),
+        host_sentence=host_lines(estimate, unit),
     )
 
 
 def recipe_words(estimate: Estimate) -> str:
     """What the estimate assumed: dtypes, and the bytes per parameter that follow."""
     return f"{estimate.recipe.text}: {estimate.recipe.bytes_per_parameter:.3g} bytes per parameter"
+
+
+def host_lines(estimate: Estimate, unit: Unit) -> str:
+    """What the run takes of its hosts' memory, of what, and how much is page-locked; empty where it takes none."""
+    words = host_sentence(estimate, unit)
+    return (
+        "\n".join(part for part in (f"On the host: {words}.", pinned_sentence(estimate, unit)) if part) if words else ""
+    )
 
 
 def band_words(need: Need, unit: Unit) -> str:
