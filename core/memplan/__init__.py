@@ -37,6 +37,10 @@ if TYPE_CHECKING:  # The same names for type checkers and editors; a test holds 
     from memplan.evidence import evidence_groups as evidence_groups
     from memplan.evidence import evidence_rows as evidence_rows
     from memplan.evidence import measured_evidence as measured_evidence
+    from memplan.exchange import NOTE_TITLES as NOTE_TITLES
+    from memplan.exchange import Imported as Imported
+    from memplan.exchange import ImportNote as ImportNote
+    from memplan.exchange import import_files as import_files
     from memplan.fit import SHARDING_STRATEGIES as SHARDING_STRATEGIES
     from memplan.fit import DeviceAnswer as DeviceAnswer
     from memplan.fit import DeviceFit as DeviceFit
@@ -148,6 +152,7 @@ _NAMES: dict[str, str] = {
         "EvidenceFigure EvidenceGroup EvidenceRow MeasuredEvidence MonitorBand VerdictCount evidence_groups "
         "evidence_rows measured_evidence"
     ),
+    "exchange": "NOTE_TITLES ImportNote Imported import_files",
     "nearest_evidence": "evidence_differences nearest_evidence",
     "fit": (
         "SHARDING_STRATEGIES DeviceAnswer DeviceFit DeviceLimits DevicesForStates Fewest FewestDevices FitWalks Limit "

@@ -52,7 +52,7 @@ def _read(
         value = float(text)
         return on_special("-Infinity" if value < 0 else "Infinity") if math.isinf(value) else value
 
-    text = _decoded(data, place, error)
+    text = decoded(data, place, error)
     try:
         value = json.loads(text, parse_constant=on_special, parse_float=number, object_pairs_hook=pairs)
     except RecursionError:
@@ -62,7 +62,7 @@ def _read(
     except ValueError as problem:
         message = str(problem) if isinstance(problem, _RefusedError) else "a number has more digits than can be read."
         raise error(message, place=place) from None
-    if _is_deeper_than(value, MAX_DEPTH):
+    if is_deeper_than(value, MAX_DEPTH):
         raise error(_TOO_DEEP, place=place)
     return value
 
@@ -70,7 +70,12 @@ def _read(
 _TOO_DEEP = f"is nested more than {MAX_DEPTH} levels deep."
 
 
-def _decoded(data: bytes, place: str, error: type[MemplanError]) -> str:
+def decoded(data: bytes, place: str, error: type[MemplanError]) -> str:
+    """Return the text of a file.
+
+    Raises:
+        MemplanError: it is empty, in another encoding, or no text.
+    """
     if not data.strip():
         raise error("the file is empty.", place=place)
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
@@ -109,7 +114,7 @@ def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _is_deeper_than(value: Any, limit: int) -> bool:
+def is_deeper_than(value: Any, limit: int) -> bool:
     """Walk level by level: recursion is what must not happen here."""
     level = [value]
     for _ in range(limit):

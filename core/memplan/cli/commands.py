@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
+from memplan.cli.exchange_commands import import_command
 from memplan.cli.scenario_options import ScenarioCommand, with_options
 from memplan.units import Unit
 from memplan.version import PLAN_SUFFIX, __version__
@@ -237,6 +238,9 @@ def evidence(plan: str | None, as_json: bool) -> int:
     with source.naming_it():
         click.echo(nearest_json(source.plan)) if as_json else print_nearest(source.plan)
     return FITS
+
+
+memplan_command.add_command(import_command)
 
 
 @memplan_command.group()

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 FIELDS = {
     "method": "training.method",
     "device": "hardware.device",
+    "devices": "hardware.devices",
     "batch": "training.micro_batch",
     "sequence": "training.sequence_length",
     "weights": "training.weights_dtype",

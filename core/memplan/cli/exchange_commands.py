@@ -1,0 +1,83 @@
+"""The command that reads trainers' configurations. What it does is in `memplan.exchange`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+from memplan.cli.scenario_options import FIELDS, ScenarioCommand
+
+IMPORTED, OPEN = 0, 2
+
+
+@click.command(
+    "import",
+    cls=ScenarioCommand,
+    epilog="""\b
+    For example:
+      memplan import lora.yaml ds_z3.json --devices 8 -o run.memplan
+    """,
+)
+@click.argument("files", metavar="FILE...", nargs=-1, required=True)
+@click.option(
+    "-o", "--output", metavar="PLAN", help="Where to save the plan: NAME.memplan. Without it, nothing is saved."
+)
+@click.option(
+    "--model", metavar="MODEL", help="The model: its config.json, its name in the catalog, or a size like 7B."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON: the plan, and the list of how it came about.")
+def import_command(files: tuple[str, ...], output: str | None, model: str | None, as_json: bool, **options: Any) -> int:
+    """Read trainers' configurations into a plan.
+
+    Several files complete one another: a recipe, DeepSpeed's JSON, accelerate's YAML, a model's config.json or folder,
+    an adapter's. What was understood, assumed, left out and ignored is listed; what the files leave open is asked for,
+    each with the option that answers it. An option counts before any file. Ends with 0 when a plan came about, 2 when
+    something is open or on bad input: then nothing is saved.
+    """
+    from memplan.exchange import import_files
+    from memplan.plan.file import save_plan
+
+    found = import_files(files, _answers(model, options))
+    plan = found.plan
+    if plan is not None and output is not None:
+        save_plan(plan, output)
+    if as_json:
+        from memplan.cli.exchange_text import imported_json
+
+        click.echo(imported_json(found))
+    else:
+        from memplan.cli.exchange_text import print_imported
+
+        print_imported(found, output)
+    return OPEN if plan is None else IMPORTED
+
+
+def _answers(model: str | None, options: Mapping[str, Any]) -> dict[str, Any]:
+    answers = {FIELDS[name]: value for name, value in options.items() if value is not None}
+    if model is not None:
+        answers["model"] = _model(model)
+    return answers
+
+
+def _model(text: str) -> dict[str, Any]:
+    """A model as a plan's file has it, from what a person typed."""
+    from memplan.catalog import model as catalog_model
+    from memplan.errors import MemplanError, UnknownEntryError
+    from memplan.model_file import read_config
+    from memplan.units import parse_count
+
+    path = Path(text)
+    if path.exists():
+        folder = path if path.is_dir() else path.absolute().parent
+        return {"config": read_config(path), "name": folder.name}
+    try:
+        return {"catalog": catalog_model(text).id}
+    except UnknownEntryError as error:
+        try:
+            return {"parameters": parse_count(text), "name": text}
+        except ValueError:
+            words = f"{error.message.rstrip('.')}, no such file, and no size such as 7B."
+            raise MemplanError(words, place="--model", remedy=error.remedy) from None

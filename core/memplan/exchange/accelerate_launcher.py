@@ -1,0 +1,105 @@
+"""accelerate's configuration (YAML, or the same keys as JSON): how many processes, and how they divide the model."""
+
+from __future__ import annotations
+
+from memplan.exchange.documents import Document
+from memplan.exchange.reading import Keys
+from memplan.exchange.trainer_terms import STAGES, state_deepspeed_path, state_fsdp
+
+_SIGNS = ("distributed_type", "compute_environment", "num_processes")
+
+
+def recognises(document: Document) -> bool:
+    """Whether it is accelerate's, or a bare FSDP configuration."""
+    content = document.content
+    if any(sign in content for sign in _SIGNS):
+        return True
+    return "model_name_or_path" not in content and any(key in content for key in _BARE_FSDP)
+
+
+_BARE_FSDP = ("fsdp_version", "fsdp_sharding_strategy", "fsdp_transformer_layer_cls_to_wrap", "reshard_after_forward")
+
+
+def read(keys: Keys, document: Document) -> None:
+    """Read processes, precision and sharding."""
+    reading = keys.reading
+    reading.state("hardware.devices", keys.whole("num_processes"))
+    _state_nodes(keys)
+    _state_precision(keys)
+    kind = keys.text("distributed_type")
+    word = kind.value.upper() if kind else ""
+    fsdp, engine = keys.section("fsdp_config", "fsdp"), keys.section("deepspeed_config")
+    if word == "FSDP" or (not word and (fsdp.content or any(key in document.content for key in _BARE_FSDP))):
+        shard = fsdp if fsdp.content else keys
+        version = shard.whole("fsdp_version", "version")
+        state_fsdp(shard, version.value if version else 2 if "reshard_after_forward" in shard.content else 1)
+    elif word == "DEEPSPEED":
+        _state_deepspeed(engine)
+    elif word in ("MULTI_GPU", "MULTI_XPU", "MULTI_NPU", "MULTI_HPU"):
+        reading.state("hardware.sharding.strategy", kind, value="ddp", weak=True)
+    elif word == "MEGATRON_LM":
+        reading.state("hardware.sharding.strategy", kind, value="megatron")
+    elif word in ("NO", "FALSE"):
+        reading.state("hardware.sharding.strategy", kind, value="none", weak=True)
+        if "hardware.devices" not in reading.stated:
+            reading.state("hardware.devices", kind, value=1, weak=True)
+    _state_parallelism(keys)
+
+
+def _state_nodes(keys: Keys) -> None:
+    machines, devices = keys.whole("num_machines"), keys.reading.stated.get("hardware.devices")
+    if machines and devices and machines.value > 1 and devices.value % machines.value == 0:
+        keys.reading.state("hardware.devices_per_node", machines, value=devices.value // machines.value)
+
+
+def _state_precision(keys: Keys) -> None:
+    """A trainer's own word counts before the launcher's."""
+    mixed = keys.text("mixed_precision")
+    if mixed is None:
+        return
+    word = {"false": "no", "true": "bf16"}.get(mixed.value.lower(), mixed.value.lower())
+    if word == "fp8":
+        keys.reading.leave_out(mixed, "fp8 products are counted in bf16")
+        word = "bf16"
+    if word not in ("bf16", "fp16", "no"):
+        raise keys.refused(mixed, "no, fp16, bf16 or fp8")
+    keys.reading.state("given.mixed_precision", mixed, value=word, weak=True)
+
+
+def _state_deepspeed(engine: Keys) -> None:
+    reading = engine.reading
+    file = engine.text("deepspeed_config_file")
+    if file is not None:
+        state_deepspeed_path(reading, file)
+        return
+    stage = engine.whole("zero_stage", least=0)
+    if stage is not None and stage.value not in STAGES:
+        raise engine.refused(stage, "a whole number from 0 to 3")
+    if stage is not None:
+        reading.state("hardware.sharding.strategy", stage, value=STAGES[stage.value])
+        reading.state("given.engine", stage, value="deepspeed")
+    for name, path in (("offload_optimizer_device", "optimizer"), ("offload_param_device", "parameters")):
+        found = engine.text(name)
+        if found is None:
+            continue
+        goes = found.value.lower() not in ("none", "false")
+        if goes and path == "parameters" and (stage is None or stage.value != 3):
+            reading.ignore(found, "parameters are offloaded in stage 3 only")
+        else:
+            reading.state(f"hardware.offload.{path}", found, value=goes)
+    reading.state("training.gradient_accumulation", engine.whole("gradient_accumulation_steps"), weak=True)
+
+
+def _state_parallelism(keys: Keys) -> None:
+    inner = keys.section("parallelism_config")
+    reading = keys.reading
+    for word, path in (("tp", "tensor_parallel"), ("cp", "context_parallel"), ("sp", "context_parallel")):
+        size = inner.whole(f"parallelism_config_{word}_size", f"{word}_size")
+        if size is not None and size.value > 1:
+            reading.state(f"hardware.{path}", size)
+            if word == "sp":
+                reading.assume(size.key, "Ulysses divides the sequence: counted as context parallelism")
+    copies = inner.whole("parallelism_config_dp_replicate_size", "dp_replicate_size")
+    if copies is not None and copies.value > 1:
+        reading.leave_out(copies, "copies between groups are not counted: the model is divided by all devices")
+    inner.whole("parallelism_config_dp_shard_size", "dp_shard_size", least=-1)

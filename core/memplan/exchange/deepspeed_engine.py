@@ -1,0 +1,101 @@
+"""DeepSpeed's configuration JSON, alone or inside an accelerate file. "auto" comes from the Trainer."""
+
+from __future__ import annotations
+
+from memplan.exchange.documents import Document
+from memplan.exchange.model_settling import dtype_word
+from memplan.exchange.notes import Stated
+from memplan.exchange.reading import Keys
+from memplan.exchange.trainer_terms import STAGES
+
+_SIGNS = ("zero_optimization", "train_micro_batch_size_per_gpu", "zero_allow_untested_optimizer")
+
+
+def recognises(document: Document) -> bool:
+    """Whether it is DeepSpeed's."""
+    return any(sign in document.content for sign in _SIGNS)
+
+
+def read(keys: Keys, document: Document) -> None:
+    """Read stage, offloads, dtypes and batch."""
+    reading = keys.reading
+    zero = keys.section("zero_optimization")
+    reading.state("given.engine", Stated("deepspeed", document.file, "zero_optimization"))
+    stage = zero.whole("stage", least=0)
+    if stage is not None and stage.value not in STAGES:
+        raise zero.refused(stage, "a whole number from 0 to 3")
+    anchor = stage or Stated(0, document.file, "zero_optimization")
+    reading.state("hardware.sharding.strategy", anchor, value=STAGES[anchor.value])
+    _state_offload(zero, anchor.value)
+    for name, why in _ZERO_EXTRAS.items():
+        found = zero.any(name)
+        if found is not None and found.value not in (False, 0, 1, "false"):
+            reading.leave_out(found, why)
+    _state_precision(keys)
+    reading.state("training.micro_batch", keys.whole("train_micro_batch_size_per_gpu"))
+    reading.state("training.gradient_accumulation", keys.whole("gradient_accumulation_steps"))
+    reading.state("given.global_batch", keys.whole("train_batch_size"))
+    _state_optimizer(keys)
+    kept = keys.section("activation_checkpointing")
+    if (host := kept.switch("cpu_checkpointing")) and host.value:
+        reading.state("training.checkpointing", host, value="offload")
+
+
+def _state_offload(zero: Keys, stage: int) -> None:
+    reading = zero.reading
+    for name, path in (("offload_optimizer", "optimizer"), ("offload_param", "parameters")):
+        found = zero.section(name).text("device")
+        if found is None:
+            continue
+        goes = found.value.lower() not in ("none", "false")
+        if goes and path == "parameters" and stage != 3:
+            reading.ignore(found, "offload_param works in stage 3 only")
+        else:
+            reading.state(f"hardware.offload.{path}", found, value=goes)
+    if (old := zero.switch("cpu_offload")) is not None:
+        reading.state("hardware.offload.optimizer", old)
+
+
+_ZERO_EXTRAS = {
+    "zero_hpz_partition_size": "a second copy of the weights in each node (ZeRO++) is not counted",
+    "zero_quantized_weights": "weights that travel in fewer bits (ZeRO++) are not counted",
+    "zero_quantized_gradients": "gradients that travel in fewer bits (ZeRO++) are not counted",
+}
+
+
+def _state_precision(keys: Keys) -> None:
+    reading = keys.reading
+    for word, names in (("bf16", ("bf16", "bfloat16")), ("fp16", ("fp16",))):
+        enabled = keys.section(*names).switch("enabled")
+        if enabled and enabled.value:
+            reading.state("given.mixed_precision", enabled, value=word)
+    dtype = keys.section("data_types").text("grad_accum_dtype")
+    if dtype is not None and (found := dtype_word(dtype.value)) in ("fp32", "bf16"):
+        reading.state("training.gradients_dtype", dtype, value=found)
+
+
+_OPTIMIZERS = {
+    "adam": ("adamw", "fused"),
+    "adamw": ("adamw", "fused"),
+    "onebitadam": ("adamw", "fused"),
+    "adagrad": ("adagrad", "foreach"),
+    "lion": ("lion", None),
+    "muon": ("muon", None),
+}
+"""DeepSpeed's names. Its Adam is a fused kernel (ops/adam/fused_adam.py), or runs on the host."""
+
+
+def _state_optimizer(keys: Keys) -> None:
+    reading = keys.reading
+    section = keys.section("optimizer")
+    kind = section.text("type")
+    section.any("params")
+    if kind is None:
+        return
+    if kind.value.lower() not in _OPTIMIZERS:
+        reading.leave_out(kind, "no optimizer that memplan counts; AdamW is counted")
+        return
+    optimizer, implementation = _OPTIMIZERS[kind.value.lower()]
+    reading.state("training.optimizer", kind, value=optimizer)
+    if implementation:
+        reading.state("training.optimizer_impl", kind, value=implementation)

@@ -1,0 +1,83 @@
+"""The formats that can be read, and which of them a file is in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from memplan.errors import MemplanError
+from memplan.exchange import (
+    accelerate_launcher,
+    deepspeed_engine,
+    hf_model,
+    hf_trainer,
+    peft_adapter,
+)
+from memplan.exchange.documents import Document
+from memplan.exchange.notes import ImportNote
+from memplan.exchange.reading import Keys, Reading
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """One format: how it is known, who reads it."""
+
+    title: str
+    keys_of: str
+    trains: bool
+    """Whether it is a trainer's file, so that what it leaves open is asked for."""
+    recognises: Callable[[Document], bool]
+    read: Callable[[Keys, Document], None]
+
+
+FORMATS = (
+    Format("safetensors weights", "transformers", False, hf_model.are_weights, hf_model.read_weights),
+    Format("PEFT adapter", "peft", False, peft_adapter.recognises, peft_adapter.read),
+    Format("Hugging Face model", "transformers", False, hf_model.recognises, hf_model.read),
+    Format("DeepSpeed JSON", "deepspeed", False, deepspeed_engine.recognises, deepspeed_engine.read),
+    Format("accelerate configuration", "accelerate", False, accelerate_launcher.recognises, accelerate_launcher.read),
+    Format("TRL arguments", "trl", True, hf_trainer.is_trl, hf_trainer.read_trl),
+    Format("Trainer arguments", "transformers", True, hf_trainer.recognises, hf_trainer.read),
+)
+"""In the order that settles whose file it is: the surest signs first."""
+
+
+def read_document(document: Document) -> Reading:
+    """Read a file in its format.
+
+    Raises:
+        MemplanError: it is in none that is known, or holds what its format does not allow.
+    """
+    for one in FORMATS:
+        if one.recognises(document):
+            reading = Reading(document.file, one.title, one.keys_of, trains=one.trains)
+            keys = Keys(reading, document.content)
+            one.read(keys, document)
+            keys.finish()
+            if document.remark:
+                reading.notes.append(ImportNote("ignored", "comments", document.remark, document.name))
+            return reading
+    raise _unknown(document)
+
+
+def _unknown(document: Document) -> MemplanError:
+    for signs, message, remedy in _OTHERS:
+        if all(sign in document.content for sign in signs):
+            return MemplanError(message, place=document.file, remedy=remedy)
+    shown = ", ".join(list(map(str, document.content))[:5])
+    message = f"is in no format that is known (its keys: {shown or 'none'})."
+    titles = ", ".join(dict.fromkeys(one.title for one in FORMATS))
+    return MemplanError(message, place=document.file, remedy=f"Known are: {titles}.")
+
+
+_GIVE_MODEL = "Give the config.json of the model's Hugging Face version."
+_OTHERS = (
+    (("scenarios",), "is a plan already.", "Open it as it is: memplan estimate PLAN."),
+    (("dim", "n_layers"), "is a params.json in Meta's own form.", _GIVE_MODEL),
+    (("dim", "n_heads"), "is a params.json in Meta's own form.", _GIVE_MODEL),
+    (("base_emb_dim",), "is a MaxText model; memplan reads none of them.", _GIVE_MODEL),
+    (("base_model",), "names a base model and nothing else: no recipe.", "Give the trainer's own configuration."),
+    (("provider",), "is a cloud's configuration without a recipe.", "Give the recipe's own file."),
+    (("weight_map",), "is the index of a model's weights, not its config.json.", "Give the model's folder."),
+    (("tokenizer_class",), "is a tokenizer's file.", "Give the model's config.json."),
+)

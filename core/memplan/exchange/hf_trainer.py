@@ -1,0 +1,238 @@
+"""Arguments of transformers' Trainer and of TRL's trainers: YAML, JSON, a saved training_args.json.
+
+In TRL a row is what the method makes of it: DPO's are pairs (two sequences), GRPO's are generations.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from memplan.exchange.documents import Document
+from memplan.exchange.notes import Stated
+from memplan.exchange.reading import Keys
+from memplan.exchange.trainer_terms import (
+    state_adapter,
+    state_attention,
+    state_deepspeed_path,
+    state_fsdp,
+    state_load_dtype,
+    state_optimizer,
+    state_targets,
+)
+
+_TRAINER_SIGNS = ("per_device_train_batch_size", "per_gpu_train_batch_size", "gradient_checkpointing", "output_dir")
+_TRL_SIGNS = (
+    *("max_length", "max_seq_length", "max_prompt_length", "max_completion_length", "packing", "use_peft", "lora_r"),
+    *("num_generations", "beta", "dataset_mixer", "dataset_mixture", "model_init_kwargs", "assistant_only_loss"),
+    *("load_in_4bit", "precompute_ref_log_probs", "reward_funcs", "dataset_name", "dataset_text_field"),
+)
+
+
+def recognises(document: Document) -> bool:
+    """Whether it holds the Trainer's arguments."""
+    return any(sign in document.content for sign in _TRAINER_SIGNS)
+
+
+def is_trl(document: Document) -> bool:
+    """Whether it holds arguments that only TRL's trainers have beside the Trainer's."""
+    content = document.content
+    return (recognises(document) or "model_name_or_path" in content) and any(sign in content for sign in _TRL_SIGNS)
+
+
+def read(keys: Keys, document: Document) -> None:
+    """Read the Trainer's arguments. Model, adapter and row length are a program's business: other files give them."""
+    reading = keys.reading
+    reading.default("given.trainer", "transformers", "the Trainer's arguments")
+    reading.state("given.model_name", keys.text("model_name_or_path"))
+    reading.state("training.sequence_length", keys.whole("max_seq_length", "model_max_length", "block_size"))
+    state_load_dtype(reading, keys.text("dtype", "torch_dtype"))
+    state_attention(reading, keys.text("attn_implementation"))
+    reading.default("training.gradient_accumulation", 1, "the Trainer's default")
+    _read_common(keys, batch_rows=1, checkpointing=False, mixed="no")
+
+
+def read_trl(keys: Keys, document: Document) -> None:
+    """Read TRL's arguments, its ModelConfig among them."""
+    reading = keys.reading
+    reading.state("given.trainer", Stated("trl", document.file, ""))
+    reading.state("given.model_name", keys.text("model_name_or_path"))
+    state_load_dtype(reading, keys.text("dtype", "torch_dtype"))
+    _read_model_kwargs(keys)
+    state_attention(reading, keys.text("attn_implementation"))
+    if (old := keys.switch("use_flash_attention_2")) and old.value:
+        reading.state("training.attention", old, value="flash")
+    adapted = _read_adapter(keys)
+    reading.default("training.gradient_accumulation", 1, "the Trainer's default")
+    rows = _read_method(keys, document, adapted=adapted)
+    if (host := keys.switch("activation_offloading")) and host.value:
+        reading.state("hardware.offload.activations", host)
+    _read_common(keys, batch_rows=rows, checkpointing=True, mixed="bf16")
+
+
+def _read_model_kwargs(keys: Keys) -> None:
+    found = keys.any("model_init_kwargs")
+    if found is None or not isinstance(found.value, dict):
+        return
+    inner = keys.section("model_init_kwargs")
+    if "given.load_dtype" not in keys.reading.stated:
+        state_load_dtype(keys.reading, inner.text("dtype", "torch_dtype"))
+    state_attention(keys.reading, inner.text("attn_implementation"))
+
+
+def _read_adapter(keys: Keys) -> bool:
+    reading = keys.reading
+    four, eight = keys.switch("load_in_4bit"), keys.switch("load_in_8bit")
+    uses, rank = keys.switch("use_peft"), keys.whole("lora_r", "lora_rank")
+    targets, saved = keys.any("lora_target_modules"), keys.names("lora_modules_to_save")
+    if uses is not None and not uses.value:
+        reading.ignore(rank, "use_peft is off")
+        keys.number("lora_dropout")
+        return False
+    if uses is None:
+        if rank is not None:
+            reading.ignore(rank, "TRL uses adapters only where use_peft is on")
+        keys.number("lora_dropout")
+        return False
+    reading.state("training.method", uses, value="lora")
+    _state_bits(keys, four, eight)
+    reading.default("training.quantization.fp32_unquantized", False, "TRL leaves embeddings, head and norms as loaded")
+    state_adapter(keys, rank)
+    reading.default("training.lora.rank", 16, "TRL's default")
+    reading.default("training.lora.dropout", 0.05, "TRL's default")
+    state_targets(reading, targets)
+    reading.state("training.lora.modules_to_save", saved)
+    return True
+
+
+def _state_bits(keys: Keys, four: Stated | None, eight: Stated | None) -> None:
+    reading = keys.reading
+    if four and four.value:
+        kind = keys.text("bnb_4bit_quant_type")
+        packed = "fp4" if kind and kind.value == "fp4" else "nf4"
+        reading.state("given.quantized", four, value=packed)
+        nested = keys.switch("use_bnb_nested_quant", "bnb_4bit_use_double_quant")
+        reading.state("training.quantization.double_quant", nested)
+        reading.default("training.quantization.double_quant", False, "bitsandbytes' default")
+    elif eight and eight.value:
+        reading.state("given.quantized", eight, value="int8")
+
+
+def _read_method(keys: Keys, document: Document, *, adapted: bool) -> int:
+    """Read the row's length, and return how many sequences one row is."""
+    reading = keys.reading
+    generations, completion = keys.whole("num_generations"), keys.whole("max_completion_length")
+    prompt, whole = keys.whole("max_prompt_length"), keys.whole("max_length", "max_seq_length")
+    if packing := keys.switch("packing"):
+        reading.assume(packing.key, "rows are full" if packing.value else "the longest row counts; others take less")
+    if generations or (completion and "reward_funcs" in document.content):
+        _read_generation(keys, generations, completion, prompt)
+        return 1
+    reading.state("training.sequence_length", whole)
+    reading.default("training.sequence_length", 1024, "TRL's default (max_length)")
+    pairs = next((keys.any(name) for name in _PAIR_SIGNS if keys.has(name)), None)
+    if pairs is None:
+        return 1
+    reading.assume(pairs.key, "rows are pairs, chosen and rejected: two sequences each")
+    beta = keys.number("beta")
+    if not adapted and not (beta and beta.value == 0):
+        reading.leave_out(
+            pairs, "the reference model is not counted: a second copy of the weights in their loaded dtype"
+        )
+    return 2
+
+
+_PAIR_SIGNS = (
+    "beta",
+    "max_prompt_length",
+    "precompute_ref_log_probs",
+    "rpo_alpha",
+    "ld_alpha",
+    "ref_model_init_kwargs",
+)
+
+
+def _read_generation(keys: Keys, generations: Stated | None, completion: Stated | None, prompt: Stated | None) -> None:
+    reading = keys.reading
+    answer = completion or Stated(256, reading.file, "max_completion_length")
+    if prompt is not None:
+        total = prompt.value + answer.value
+        reading.state("training.sequence_length", replace(answer, value=total, key=f"{prompt.key} + {answer.key}"))
+    elif completion is not None:
+        reading.default("training.sequence_length", answer.value, "completions alone; --sequence adds the prompts")
+    if generations is not None:
+        reading.assume(generations.key, "per_device_train_batch_size counts generations, not prompts")
+    beta = keys.number("beta")
+    if beta is not None and beta.value > 0:
+        reading.leave_out(beta, "the reference model is not counted")
+    if (engine := keys.switch("use_vllm")) and engine.value:
+        share = keys.number("vllm_gpu_memory_utilization")
+        reading.leave_out(share or engine, "what vLLM holds on the same device is not counted: hardware.used_by_others")
+
+
+def _read_common(keys: Keys, *, batch_rows: int, checkpointing: bool, mixed: str) -> None:
+    reading = keys.reading
+    batch = keys.whole("per_device_train_batch_size", "per_gpu_train_batch_size")
+    batch = replace(batch, value=batch.value * batch_rows) if batch else None
+    reading.state("training.micro_batch", batch)
+    reading.default("training.micro_batch", 8 * batch_rows, "the Trainer's default (per_device_train_batch_size)")
+    reading.state("training.gradient_accumulation", keys.whole("gradient_accumulation_steps"))
+    kept = keys.switch("gradient_checkpointing")
+    reading.state("training.checkpointing", kept, value="full" if kept and kept.value else "none")
+    why = "TRL checkpoints unless told not to" if checkpointing else "the Trainer keeps activations unless told not to"
+    reading.default("training.checkpointing", "full" if checkpointing else "none", why)
+    state_mixed_precision(keys, mixed)
+    state_optimizer(reading, keys.text("optim"))
+    reading.default("training.optimizer", "adamw", "the Trainer's default (adamw_torch_fused)")
+    if (
+        reading.defaults.get("training.optimizer", ("", ""))[0] == "adamw"
+        and "training.optimizer" not in reading.stated
+    ):
+        reading.default("training.optimizer_impl", "fused", "the Trainer's default (adamw_torch_fused)")
+    for name in ("use_liger_kernel", "use_liger"):
+        if (liger := keys.switch(name)) and liger.value:
+            reading.state("training.kernels", liger, value="liger")
+            reading.state("training.loss", liger, value="fused")
+    reading.default("training.attention", "sdpa", "transformers' default")
+    state_shards(keys)
+
+
+def state_mixed_precision(keys: Keys, default: str) -> None:
+    """Take bf16 and fp16 as the Trainer means them: autocast, not what weights are held in."""
+    reading = keys.reading
+    bf16, fp16 = keys.switch("bf16"), keys.switch("fp16")
+    if bf16 and bf16.value and fp16 and fp16.value:
+        raise keys.refused(fp16, "false beside bf16: true")
+    if bf16 and bf16.value:
+        reading.state("given.mixed_precision", bf16, value="bf16")
+    elif fp16 and fp16.value:
+        reading.state("given.mixed_precision", fp16, value="fp16")
+    elif bf16 is None and default != "no":
+        reading.default("given.mixed_precision", default, "TRL's default")
+    if "given.mixed_precision" not in reading.stated and (off := bf16 or fp16):
+        reading.state("given.mixed_precision", off, value="no", weak=True)
+
+
+def state_shards(keys: Keys) -> None:
+    """Take the Trainer's own `deepspeed` and `fsdp`."""
+    reading = keys.reading
+    engine = keys.any("deepspeed")
+    if engine is not None and isinstance(engine.value, str):
+        state_deepspeed_path(reading, engine)
+    shard = keys.any("fsdp")
+    words = (
+        " ".join(map(str, shard.value))
+        if shard and isinstance(shard.value, list)
+        else str(shard.value if shard else "")
+    )
+    if shard is None or not words.strip() or words.lower() in ("false", "no"):
+        keys.any("fsdp_config")
+        return
+    has_section = isinstance(keys.content.get("fsdp_config"), dict)
+    inner = keys.section("fsdp_config") if has_section else Keys(reading, {}, "fsdp_config.")
+    version = inner.whole("fsdp_version", "version")
+    state_fsdp(inner, version.value if version else 1)
+    if "offload" in words:
+        reading.state("hardware.offload.parameters", shard, value=True)
+        reading.state("hardware.offload.optimizer", shard, value=True)
+    if "shard_grad_op" in words:
+        reading.state("hardware.sharding.reshard_after_forward", shard, value=False)

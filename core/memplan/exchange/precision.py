@@ -1,0 +1,98 @@
+"""The dtypes in force: what weights, adapters, gradients and states are held in, which is not what a file declares.
+
+Sources, read in the libraries: transformers 5.24 (from_pretrained loads the stored dtype), trl 1.16 (create_model loads
+fp32 unless told; SFTTrainer turns adapters on a quantised base to bf16), peft 0.21 (autocast_adapter_dtype: fp32),
+accelerate 1.15 (prepare_model: FSDP upcasts what trains; autocast but for DeepSpeed), axolotl 0.19
+(normalize_config: bf16 is the load dtype too), llamafactory 0.9.5 (init_adapter: what trains is upcast to fp32),
+DeepSpeed (the engine casts the module and keeps fp32 masters).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+FSDP = ("fsdp1", "fsdp2")
+DEEPSPEED = ("zero1", "zero2", "zero3")
+
+
+@dataclass(frozen=True, slots=True)
+class InForce:
+    """One value that follows, and why."""
+
+    path: str
+    value: Any
+    why: str
+
+
+def precision_in_force(given: Mapping[str, Any], method: str, strategy: str) -> Iterator[InForce]:
+    """Work out what a run of the Hugging Face family holds its tensors in.
+
+    Args:
+        given: what files say: trainer, mixed_precision, load_dtype, stored_dtype, pure, engine, adapter_dtype.
+        method: the plan's method, settled.
+        strategy: the plan's sharding strategy, settled.
+    """
+    trainer, mixed = given.get("trainer", "transformers"), given.get("mixed_precision", "no")
+    loaded, why = _loaded(given, trainer)
+    adapters = method in ("lora", "qlora")
+    if strategy in DEEPSPEED or given.get("engine") == "deepspeed":
+        yield from _under_deepspeed(mixed, loaded, why, adapters=adapters)
+        return
+    sharded = strategy in FSDP
+    upcasts = mixed != "no" and (sharded or (trainer == "llama_factory" and not given.get("pure")))
+    if upcasts and not adapters:
+        who = "accelerate's FSDP" if sharded else "LLaMA-Factory"
+        yield InForce("training.weights_dtype", "fp32", f"{who} turns what trains to fp32 under mixed precision")
+    else:
+        yield InForce("training.weights_dtype", loaded, why)
+    yield InForce("training.autocast", "none" if mixed == "no" else mixed, _autocast_why(mixed))
+    yield InForce("training.master_weights", False, "the weights that train are the only ones")
+    if sharded:
+        yield InForce("hardware.sharding.mixed_precision", mixed != "no", "FSDP computes in the mixed precision")
+    if mixed != "no":
+        yield InForce("training.trainer", "accelerate", "accelerate wraps forward in autocast")
+    if adapters:
+        dtype, reason = _adapters(given, trainer, method, loaded)
+        yield InForce("training.lora.adapter_dtype", dtype, reason)
+
+
+def _loaded(given: Mapping[str, Any], trainer: str) -> tuple[str, str]:
+    asked, stored = given.get("load_dtype"), given.get("stored_dtype")
+    if asked not in (None, "stored"):
+        return str(asked), "the dtype that the file asks for"
+    if asked is None and trainer == "trl":
+        return "fp32", "TRL loads fp32 where no dtype is given"
+    if stored is not None:
+        since = "" if asked else "; before transformers 5 it was fp32"
+        return str(stored), f"the dtype that the weights are stored in{since}"
+    return "bf16", "no file says what the weights are stored in"
+
+
+def _under_deepspeed(mixed: str, loaded: str, why: str, *, adapters: bool) -> Iterator[InForce]:
+    if mixed == "no":
+        yield InForce("training.weights_dtype", loaded, why)
+        yield InForce("training.master_weights", False, "DeepSpeed keeps no second copy without bf16 or fp16")
+    else:
+        yield InForce("training.weights_dtype", mixed, "DeepSpeed casts the whole module")
+        yield InForce("training.master_weights", True, "DeepSpeed keeps fp32 copies of what trains")
+    yield InForce("training.autocast", "none", "DeepSpeed's engine computes in the weights' dtype")
+    yield InForce("training.trainer", "none", "DeepSpeed's engine runs forward without autocast")
+    if adapters:
+        dtype = "fp32" if mixed == "no" else mixed
+        yield InForce("training.lora.adapter_dtype", dtype, "DeepSpeed casts adapters with the rest")
+
+
+def _adapters(given: Mapping[str, Any], trainer: str, method: str, loaded: str) -> tuple[str, str]:
+    if given.get("adapter_dtype") == "weights":
+        return loaded, "autocast_adapter_dtype is off: adapters follow the base"
+    if trainer == "trl" and method == "qlora":
+        return "bf16", "TRL turns adapters on a quantised base to bf16"
+    if trainer == "llama_factory" and given.get("pure"):
+        return loaded, "pure_bf16 keeps what trains in the base's dtype"
+    return "fp32", "PEFT makes adapters fp32 whatever the base is"
+
+
+def _autocast_why(mixed: str) -> str:
+    return "nothing asks for mixed precision" if mixed == "no" else "mixed precision is autocast"

@@ -1,0 +1,297 @@
+"""From what several files say to one scenario: what counts where they differ, what follows, what is still open."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from pydantic import ValidationError
+
+from memplan.catalog import device as catalog_device
+from memplan.errors import MemplanError
+from memplan.exchange.model_settling import SettledModel, settle_model
+from memplan.exchange.notes import ImportNote, Stated
+from memplan.exchange.precision import FSDP, precision_in_force
+from memplan.exchange.reading import Reading
+from memplan.plan.edit import facts_at
+from memplan.plan.field_facts import joined
+from memplan.plan.problems import InvalidPlanError, invalid_plan, shown
+from memplan.plan.scenario import Scenario
+
+GIVEN = "given."
+"""Marks what is no field of the plan, but decides fields: "given.mixed_precision"."""
+
+OPTIONS = {
+    "model": "--model",
+    "hardware.devices": "--devices",
+    "hardware.device": "--device",
+    "training.sequence_length": "--sequence",
+    "training.micro_batch": "--batch",
+    "training.method": "--method",
+    "training.weights_dtype": "--weights",
+    "training.checkpointing": "--checkpointing",
+}
+"""The option that answers for a field, where there is one."""
+
+_OPEN = {
+    "training.micro_batch": "How many sequences does one device take at once?",
+    "training.sequence_length": "How many tokens has the longest row?",
+    "hardware.devices": "How many devices run it?",
+    "hardware.device": "Which device runs it?",
+}
+_HOSTED_BY_TRAINER = ("transformers", "trl", "axolotl", "llama_factory")
+"""Trainers on transformers' Trainer: launchers and DeepSpeed decide dtypes with them."""
+
+
+@dataclass
+class _Desk:
+    """What is known so far."""
+
+    stated: dict[str, Stated]
+    defaults: dict[str, tuple[Any, str]]
+    answers: Mapping[str, Any]
+    values: dict[str, Any] = field(default_factory=dict)
+    notes: list[ImportNote] = field(default_factory=list)
+
+    def get(self, path: str) -> Any:
+        """The value that counts: the person's, a file's, the trainer's default; None where nobody says."""
+        if path in self.answers:
+            return self.answers[path]
+        if path in self.stated:
+            return self.stated[path].value
+        return self.defaults[path][0] if path in self.defaults else None
+
+    def assume(self, path: str, value: Any, why: str) -> None:
+        """Take a value that follows, unless the person says otherwise."""
+        if path not in self.answers:
+            self.stated.pop(path, None)
+            self.defaults[path] = (value, why)
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """The scenario, where nothing is open, and the list of how it came about."""
+
+    scenario: Scenario | None
+    notes: tuple[ImportNote, ...]
+
+
+def settle(readings: Sequence[Reading], answers: Mapping[str, Any], name: str) -> Settled:
+    """Put what files say together.
+
+    Args:
+        readings: what each file says.
+        answers: the person's own word, by the scenario's path ("hardware.devices"): it counts before any file.
+        name: what to call the scenario.
+
+    Raises:
+        MemplanError: files contradict each other, or a value is out of range.
+    """
+    model = settle_model(readings, answers.get("model"))
+    desk = _Desk(_merged(readings, answers), _defaults(readings), answers)
+    desk.notes += [note for reading in readings for note in reading.notes] + list(model.notes)
+    trains = any(reading.trains for reading in readings)
+    _settle_method(desk, model, trains=trains)
+    _settle_devices(desk, trains=trains)
+    _settle_precision(desk, model)
+    _settle_accumulation(desk)
+    questions = list(_questions(desk, model, trains=trains))
+    values = {path: desk.get(path) for path in _paths(desk)}
+    desk.notes += _value_notes(desk, values)
+    scenario = None if questions else _scenario(name, model, values, desk)
+    return Settled(scenario, tuple(_in_order([*desk.notes, *questions])))
+
+
+def _merged(readings: Sequence[Reading], answers: Mapping[str, Any]) -> dict[str, Stated]:
+    merged: dict[str, Stated] = {}
+    for reading in readings:
+        for path, stated in reading.stated.items():
+            other = merged.get(path)
+            if other is None or (other.weak and not stated.weak):
+                merged[path] = stated
+            elif not stated.weak and other.value != stated.value and path not in answers:
+                raise _contradiction(path, other, stated)
+    return merged
+
+
+def _contradiction(path: str, one: Stated, other: Stated) -> MemplanError:
+    what = _title(path)
+    option = OPTIONS.get(path)
+    remedy = f"Say which counts with {option}, or give one of them alone." if option else "Give one of them alone."
+    words = (
+        f"{one.key} is {_word(one.value)}, and {other.key} in {other.file} is {_word(other.value)}: "
+        f"the files contradict each other ({what.lower()})."
+    )
+    return MemplanError(words, place=one.file, remedy=remedy)
+
+
+def _defaults(readings: Sequence[Reading]) -> dict[str, tuple[Any, str]]:
+    merged: dict[str, tuple[Any, str]] = {}
+    for reading in sorted(readings, key=lambda reading: not reading.trains):
+        for path, default in reading.defaults.items():
+            merged.setdefault(path, default)
+    return merged
+
+
+def _settle_method(desk: _Desk, model: SettledModel, *, trains: bool) -> None:
+    method, packed = desk.get("training.method"), desk.get("given.quantized") or model.packed
+    if method is None and trains:
+        desk.assume("training.method", "full", "no adapter is named")
+        method = "full"
+    if packed and method in ("lora", "qlora"):
+        source = desk.stated.get("given.quantized")
+        for path, value in (("training.method", "qlora"), ("training.quantization.format", packed)):
+            if source is None:
+                desk.assume(path, value, model.packed_why)
+            elif path not in desk.answers:
+                desk.stated[path] = replace(source, value=value)
+    elif packed and method == "full":
+        words = f"the base is packed in {packed}, which trains no weights: counted in 16 or 32 bit"
+        desk.notes.append(ImportNote("assumed", "Quantisation", words))
+
+
+def _settle_devices(desk: _Desk, *, trains: bool) -> None:
+    devices = desk.get("hardware.devices")
+    if devices is None and not trains:
+        desk.assume("hardware.devices", 1, "no trainer's file says more")
+        devices = 1
+    if desk.get("hardware.sharding.strategy") is None and isinstance(devices, int) and devices > 1:
+        desk.assume("hardware.sharding.strategy", "ddp", "nothing says how devices divide the model")
+    if devices == 1 and desk.get("hardware.sharding.strategy") in FSDP and (compute := desk.get("given.compute_dtype")):
+        desk.assume("hardware.sharding.strategy", "none", "one device has nothing to share")
+        desk.assume("training.autocast", compute, "without FSDP the trainer computes under autocast")
+
+
+def _settle_precision(desk: _Desk, model: SettledModel) -> None:
+    trainer = desk.get("given.trainer") or "transformers"
+    if trainer not in _HOSTED_BY_TRAINER:
+        return
+    given = {path.removeprefix(GIVEN): desk.get(path) for path in _known(desk) if path.startswith(GIVEN)}
+    given.setdefault("stored_dtype", model.stored_dtype)
+    strategy = desk.get("hardware.sharding.strategy") or "none"
+    for one in precision_in_force(given, desk.get("training.method") or "full", strategy):
+        desk.assume(one.path, one.value, one.why)
+
+
+def _settle_accumulation(desk: _Desk) -> None:
+    """Where a file gives the sequences of one optimizer step, of all devices together, micro-batches follow."""
+    total, micro, devices = (
+        desk.get("given.global_batch"),
+        desk.get("training.micro_batch"),
+        desk.get("hardware.devices"),
+    )
+    if not (total and micro and devices) or desk.get("training.gradient_accumulation") is not None:
+        return
+    divided = 1
+    for path in ("hardware.tensor_parallel", "hardware.pipeline_parallel", "hardware.context_parallel"):
+        divided *= desk.get(path) or 1
+    count = max(1, total // (micro * max(1, devices // divided)))
+    desk.assume("training.gradient_accumulation", count, f"{total:,} sequences for one optimizer step")
+
+
+def _questions(desk: _Desk, model: SettledModel, *, trains: bool) -> Iterator[ImportNote]:
+    if model.choice is None:
+        yield ImportNote("asked", "Model", model.question, path="model", option="--model")
+    for path, words in _OPEN.items():
+        asked = trains and path != "hardware.device"
+        if path == "hardware.device":
+            asked = desk.get("given.trainer") == "mlx"
+        if asked and desk.get(path) is None:
+            yield ImportNote("asked", _title(path), words, path=path, option=OPTIONS[path])
+
+
+def _known(desk: _Desk) -> list[str]:
+    return list({**desk.defaults, **desk.stated, **dict.fromkeys(desk.answers)})
+
+
+def _paths(desk: _Desk) -> list[str]:
+    return [
+        path for path in _known(desk) if not path.startswith(GIVEN) and path != "model" and desk.get(path) is not None
+    ]
+
+
+def _value_notes(desk: _Desk, values: Mapping[str, Any]) -> Iterator[ImportNote]:
+    for path, value in values.items():
+        if path in desk.answers:
+            yield ImportNote("understood", _title(path), _word(value), "your answer", path)
+        elif path in desk.stated:
+            yield ImportNote("understood", _title(path), _word(value), desk.stated[path].source, path)
+        else:
+            yield ImportNote("assumed", _title(path), f"{_word(value)}: {desk.defaults[path][1]}", path=path)
+    if "hardware.device" not in values:
+        default = facts_at(Scenario, "hardware.device").default
+        words = f"{default}: no file names the device; --device ID names another"
+        yield ImportNote("assumed", _title("hardware.device"), words, path="hardware.device")
+
+
+def _scenario(name: str, model: SettledModel, values: Mapping[str, Any], desk: _Desk) -> Scenario:
+    content: dict[str, Any] = {"name": name[:200], "model": model.choice}
+    for path, value in values.items():
+        *sections, last = path.split(".")
+        inner = content
+        for section in sections:
+            inner = inner.setdefault(section, {})
+        inner[last] = list(value) if isinstance(value, tuple) else value
+    if "hardware" in content and "device" in content["hardware"]:
+        content["hardware"]["device"] = _device(content["hardware"]["device"])
+    try:
+        return Scenario.model_validate_json(json.dumps(content), strict=True)
+    except ValidationError as problem:
+        raise _out_of_range(invalid_plan(problem, Scenario), desk) from None
+
+
+def _device(name: str) -> str:
+    try:
+        return catalog_device(name).id
+    except MemplanError as error:
+        raise MemplanError(error.message, place="--device", remedy=error.remedy) from None
+
+
+def _out_of_range(found: InvalidPlanError, desk: _Desk) -> MemplanError:
+    """The plan's own words about a value, at the place in the file that it came from."""
+    first = found.problems[0]
+    stated = desk.stated.get(first.path)
+    place = f"{stated.file}: {stated.key}" if stated else OPTIONS.get(first.path, first.path)
+    return MemplanError(first.message, place=place)
+
+
+def _title(path: str) -> str:
+    if path == "model":
+        return "Model"
+    if path.startswith(GIVEN):
+        return path.removeprefix(GIVEN).replace("_", " ").capitalize()
+    return facts_at(Scenario, path).title
+
+
+def _word(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, tuple):
+        return joined(value).replace(" or ", " and ") if value else "none"
+    if isinstance(value, int):
+        return f"{value:,}"
+    return value if isinstance(value, str) else shown(value)
+
+
+def _in_order(notes: Sequence[ImportNote]) -> list[ImportNote]:
+    """By kind, and what concerns the plan's fields in the plan's order."""
+    kinds = ("understood", "assumed", "left_out", "ignored", "asked")
+    paths = ["model", *_all_paths()]
+
+    def key(note: ImportNote) -> tuple[int, int]:
+        return kinds.index(note.kind), paths.index(note.path) if note.path in paths else len(paths)
+
+    return sorted(dict.fromkeys(notes), key=key)
+
+
+def _all_paths() -> list[str]:
+    found = []
+    for part in ("training", "hardware"):
+        section = facts_at(Scenario, part).section
+        assert section is not None, "training and hardware are sections"
+        for name in section.model_fields:
+            inner = facts_at(Scenario, f"{part}.{name}").section
+            found += [f"{part}.{name}.{leaf}" for leaf in inner.model_fields] if inner else [f"{part}.{name}"]
+    return found

@@ -1,0 +1,203 @@
+"""What trainers on transformers have in common: names of optimizers, attention, adapters' targets, shards."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+
+from memplan.exchange.model_settling import dtype_word
+from memplan.exchange.notes import Stated
+from memplan.exchange.reading import Keys, Reading
+
+OPTIMIZERS: dict[str, tuple[str, str | None]] = {
+    "adamw_torch": ("adamw", "foreach"),
+    "adamw_torch_fused": ("adamw", "fused"),
+    "adamw_torch_xla": ("adamw", "foreach"),
+    "adamw_torch_npu_fused": ("adamw", "fused"),
+    "adamw_apex_fused": ("adamw", "fused"),
+    "adamw_hf": ("adamw", "for_loop"),
+    "adamw_bnb_8bit": ("adamw_8bit", None),
+    "adamw_8bit": ("adamw_8bit", None),
+    "adamw_torch_8bit": ("adamw_8bit", None),
+    "adamw_torch_4bit": ("adamw_4bit", None),
+    "paged_adamw_8bit": ("paged_adamw_8bit", None),
+    "paged_adamw_32bit": ("paged_adamw_32bit", None),
+    "paged_adamw": ("paged_adamw_32bit", None),
+    "adafactor": ("adafactor", None),
+    "sgd": ("sgd", "foreach"),
+    "adagrad": ("adagrad", "foreach"),
+    "rmsprop": ("rmsprop", "foreach"),
+    "lion_32bit": ("lion", None),
+    "paged_lion_32bit": ("lion", None),
+    "lion_8bit": ("lion_8bit", None),
+    "paged_lion_8bit": ("lion_8bit", None),
+    "lion": ("lion", None),
+    "lion_pytorch": ("lion", None),
+    "muon": ("muon", None),
+    "galore_adamw": ("galore", None),
+}
+"""transformers' names (OptimizerNames, 5.24 and 4.x): the plan's optimizer, and its implementation where torch's."""
+
+ATTENTION = {
+    "flash_attention_2": "flash",
+    "flash_attention_3": "flash",
+    "kernels-community/flash-attn2": "flash",
+    "kernels-community/flash-attn3": "flash",
+    "kernels-community/vllm-flash-attn3": "flash",
+    "flash_attn": "flash",
+    "fa2": "flash",
+    "fa3": "flash",
+    "flex_attention": "flash",
+    "xformers": "flash",
+    "sdpa": "sdpa",
+    "eager": "eager",
+}
+
+_EXPRESSION = re.compile(r"[\\^$*+?()|\[\]]")
+_MODULE_NAME = re.compile(r"[A-Za-z]+(?:_[A-Za-z0-9]+)*_(?:proj|attn|fc)|qkv|fc[0-9]|query_key_value|dense(?:_\w+)?")
+
+
+def state_optimizer(reading: Reading, found: Stated | None) -> None:
+    """Take an optimizer by transformers' name."""
+    if found is None:
+        return
+    name = str(found.value).lower().removeprefix("optimizernames.")
+    if name not in OPTIMIZERS:
+        words = f"{found.value} is not counted; AdamW is: its states are likely larger"
+        reading.default("training.optimizer", "adamw", words)
+        reading.leave_out(found, "no optimizer that memplan counts")
+        return
+    optimizer, implementation = OPTIMIZERS[name]
+    reading.state("training.optimizer", found, value=optimizer)
+    if implementation:
+        reading.state("training.optimizer_impl", found, value=implementation)
+    if name.startswith("paged_lion"):
+        reading.leave_out(found, "paging is not counted: its states are counted on the device")
+
+
+def state_attention(reading: Reading, found: Stated | None) -> None:
+    """Take an attention implementation by transformers' name."""
+    if found is None:
+        return
+    kernel = ATTENTION.get(str(found.value).lower())
+    if kernel is None:
+        reading.default("training.attention", "sdpa", f"{found.value} is counted as sdpa")
+    else:
+        reading.state("training.attention", found, value=kernel)
+
+
+def state_targets(reading: Reading, found: Stated | None, *, every: Iterable[str] = ("all-linear",)) -> None:
+    """Take an adapter's targets: a word for all, a list of names, or a regular expression."""
+    if found is None:
+        return
+    value = found.value
+    words = [value] if isinstance(value, str) else list(value)
+    if len(words) == 1 and words[0] in every:
+        reading.state("training.lora.targets", found, value="all-linear")
+        return
+    if any(_EXPRESSION.search(str(word)) for word in words):
+        names = tuple(dict.fromkeys(name for word in words for name in _MODULE_NAME.findall(str(word))))
+        if names:
+            reading.default("training.lora.targets", names, f"the names in {found.key}'s regular expression")
+        else:
+            reading.default("training.lora.targets", "all-linear", f"{found.key} is a regular expression")
+        return
+    split = [name for word in words for name in str(word).split(",")]
+    names = tuple(dict.fromkeys(name.strip().rpartition(".")[2] for name in split if name.strip()))
+    if names:
+        reading.state("training.lora.targets", found, value=names)
+
+
+def state_adapter(keys: Keys, rank: Stated | None) -> None:
+    """Take what an adapter's keys have in common in every trainer."""
+    reading = keys.reading
+    reading.state("training.lora.rank", rank)
+    dropout = keys.number("lora_dropout")
+    reading.state("training.lora.dropout", dropout)
+    for name, why in _ADAPTER_EXTRAS.items():
+        found = keys.any(name)
+        if found is not None and found.value not in (False, [], {}, "", "none", "false"):
+            reading.leave_out(found, why)
+
+
+_ADAPTER_EXTRAS = {
+    "use_dora": "DoRA's magnitudes and its copies of weights are not counted; LoRA is",
+    "lora_bias": "biases that train are not counted",
+    "rank_pattern": "ranks of single modules are not counted; the common rank is",
+    "layers_to_transform": "adapters are counted on every layer",
+    "peft_layers_to_transform": "adapters are counted on every layer",
+    "layer_replication": "replicated layers are not counted",
+    "exclude_modules": "adapters are counted on what it excludes too",
+    "target_parameters": "adapters on plain parameters are not counted",
+    "lora_target_parameters": "adapters on plain parameters are not counted",
+    "trainable_token_indices": "rows of the embedding that train are not counted",
+}
+
+
+def state_load_dtype(reading: Reading, found: Stated | None) -> None:
+    """Take the dtype that a model is loaded in: a name, or "auto" for the stored one."""
+    if found is None:
+        return
+    word = "stored" if str(found.value).lower() in ("auto", "none") else dtype_word(str(found.value))
+    if word is None:
+        reading.leave_out(found, "no dtype that memplan counts; bf16 is counted")
+        reading.default("given.load_dtype", "bf16", f"{found.value} is counted as bf16")
+    else:
+        reading.state("given.load_dtype", found, value=word)
+
+
+def state_deepspeed_path(reading: Reading, found: Stated | None) -> None:
+    """Take what a trainer says of DeepSpeed's own file: its name often tells the stage."""
+    if found is None or str(found.value).lower() in ("false", "none"):
+        return
+    name = Path(str(found.value).replace("\\", "/")).name
+    stage = re.search(r"(?:zero|z|stage)[-_]?([0-3])", name.lower())
+    reading.state("given.engine", replace(found, weak=True), value="deepspeed", weak=True)
+    if stage:
+        strategy = STAGES[int(stage[1])]
+        why = f"as the name {name} says; give that file too to be sure"
+        reading.default("hardware.sharding.strategy", strategy, why)
+        if "offload" in name.lower():
+            reading.default("hardware.offload.optimizer", True, why)
+    else:
+        reading.default("hardware.sharding.strategy", "zero1", f"{name} was not given; give that file too")
+
+
+STAGES = {0: "ddp", 1: "zero1", 2: "zero2", 3: "zero3"}
+
+_FSDP_WORDS = {
+    "full_shard": True, "fullshard": True, "1": True, "hybrid_shard": True, "4": True, "true": True,
+    "shard_grad_op": False, "2": False, "hybrid_shard_zero2": False, "_hybrid_shard_zero2": False, "5": False,
+    "false": False,
+}  # fmt: skip
+"""FSDP1's strategies, by name and by number: whether a unit is freed after forward."""
+
+
+def state_fsdp(keys: Keys, version: int) -> None:
+    """Take FSDP's keys, with or without their prefix; `fsdp_reshard_after_forward` is a switch in version 2 only."""
+    reading = keys.reading
+    old = keys.any("fsdp_sharding_strategy", "sharding_strategy")
+    new = keys.any("fsdp_reshard_after_forward", "reshard_after_forward")
+    for found in (old, new):
+        if found is None:
+            continue
+        word = str(found.value).lower()
+        if word in ("no_shard", "3"):
+            reading.state("hardware.sharding.strategy", found, value="ddp")
+        elif word in _FSDP_WORDS:
+            reading.state("hardware.sharding.reshard_after_forward", found, value=_FSDP_WORDS[word])
+            if "hybrid" in word or word in ("4", "5"):
+                reading.leave_out(found, "copies between groups are not counted: the model is divided by all devices")
+        else:
+            raise keys.refused(found, "full_shard, shard_grad_op, hybrid_shard, no_shard, true or false")
+    if "hardware.sharding.strategy" not in reading.stated:
+        strategy = Stated(f"fsdp{version}", reading.file, keys.under.rstrip(".") or "fsdp_config")
+        reading.state("hardware.sharding.strategy", strategy)
+    reading.state("hardware.offload.parameters", offload := keys.switch("fsdp_offload_params", "offload_params"))
+    reading.state("hardware.offload.optimizer", offload)
+    if (kept := keys.switch("fsdp_activation_checkpointing", "activation_checkpointing")) and kept.value:
+        reading.state("training.checkpointing", kept, value="full")
+    if (original := keys.switch("fsdp_use_orig_params", "use_orig_params")) and not original.value and version == 1:
+        reading.leave_out(original, "with adapters, gradients of a whole unit are kept; they are not counted")
