@@ -1,4 +1,4 @@
-"""Runs the benchmarks and prints medians and ratios: `python -m benchmarks [estimate] [edit] [start]`."""
+"""Runs the benchmarks and prints medians and ratios: `python -m benchmarks [estimate] [map] [edit] [start]`."""
 
 from __future__ import annotations
 
@@ -17,6 +17,13 @@ def measure_estimate() -> Table:
     return estimate.measure()
 
 
+def measure_map() -> Table:
+    """A map of batch and sequence."""
+    from benchmarks import memory_map
+
+    return memory_map.measure()
+
+
 def measure_edit() -> Table:
     """From an edit to what is painted."""
     from benchmarks import edit
@@ -33,6 +40,7 @@ def measure_start() -> Table:
 
 BENCHMARKS: dict[str, Callable[[], Table]] = {
     "estimate": measure_estimate,
+    "map": measure_map,
     "edit": measure_edit,
     "start": measure_start,
 }

@@ -1,4 +1,4 @@
-"""One estimate, for a small model and a large one: what every edit in the window costs at least."""
+"""One estimate, for small and large models, dense and of experts: what every edit in the window costs at least."""
 
 from __future__ import annotations
 
@@ -11,7 +11,13 @@ import memplan
 from benchmarks.timing import WARM_UPS, Timing, table, time_calls
 
 RUNS = 300
-SMALL, LARGE = "meta-llama/Llama-3.2-1B", "meta-llama/Llama-3.1-70B"
+MODELS = (
+    "meta-llama/Llama-3.2-1B",
+    "meta-llama/Llama-3.1-70B",
+    "google/gemma-2-27b",
+    "deepseek-ai/DeepSeek-V3",
+    "moonshotai/Kimi-K2-Instruct",  # a trillion parameters
+)
 
 
 def edits(model: str) -> Callable[[], object]:
@@ -26,7 +32,9 @@ def edits(model: str) -> Callable[[], object]:
 
 
 def measure() -> Table:
-    """Times the estimate of a 1B and of a 70B model."""
-    small = time_calls(SMALL, edits(SMALL), runs=RUNS)
-    large = time_calls(LARGE, edits(LARGE), runs=RUNS)
-    return table("One estimate", [small, Timing(large.name, large.seconds, beside=small)])
+    """Times the estimate of each model, beside the first one's."""
+    timings: list[Timing] = []
+    for model in MODELS:
+        found = time_calls(model, edits(model), runs=RUNS)
+        timings.append(found if not timings else Timing(model, found.seconds, beside=timings[0]))
+    return table("One estimate", timings)

@@ -69,6 +69,9 @@ if TYPE_CHECKING:  # The same names for type checkers and editors; a test holds 
     from memplan.levers import Lever as Lever
     from memplan.levers import LeverOffer as LeverOffer
     from memplan.levers import lever_offers as lever_offers
+    from memplan.memory_map import MAP_VERDICTS as MAP_VERDICTS
+    from memplan.memory_map import MemoryMap as MemoryMap
+    from memplan.memory_map import memory_map as memory_map
     from memplan.model_file import parse_config as parse_config
     from memplan.model_file import read_config as read_config
     from memplan.nearest_evidence import evidence_differences as evidence_differences
@@ -162,6 +165,7 @@ _NAMES: dict[str, str] = {
     ),
     "plan_estimates": "estimate_plan",
     "levers": "LEVERS Lever LeverOffer lever_offers",
+    "memory_map": "MAP_VERDICTS MemoryMap memory_map",
     "model_file": "parse_config read_config",
     "plan.edit": "facts_at field_at replaced value_at",
     "plan.field_facts": "FieldFacts",

@@ -14,7 +14,8 @@ from memplan.architecture.parts import Architecture
 from memplan.chosen_model import ChosenModel, chosen_model
 from memplan.memory.account import States, exact_states, states_of_size
 from memplan.memory.gathering import Gathering, compute_setup, gathering_of
-from memplan.memory.instants import Timeline, timeline
+from memplan.memory.instants import Timeline, timeline, work_of
+from memplan.memory.levels import StepLevels, levels_of
 from memplan.memory.setup import Setup
 from memplan.memory.sharding import (
     CUTS_TENSORS,
@@ -26,6 +27,8 @@ from memplan.memory.sharding import (
     sharded,
 )
 from memplan.memory.stack import TRACED, stack_of
+from memplan.memory.step import Work
+from memplan.memory.symbols import Symbols
 from memplan.plan.hardware import Hardware, Sharding
 from memplan.plan.scenario import Scenario
 from memplan.result import TraceBytes
@@ -59,6 +62,20 @@ class Allocation:
         """What the terms of the fullest instant come to, as charts and tables list them, with the buckets."""
         line, buckets = self.timeline, self.bucket_bytes
         return max(one.total_bytes + (buckets if one.step else 0) for one in (*line.first, *line.later))
+
+    def levels(self, symbols: Symbols) -> StepLevels:
+        """Walk for every batch and sequence of a region."""
+        scenario, training = self.scenario, self.scenario.training
+        states = off_device(self.states, scenario)
+        work = _work(self.part, self.setup, scenario, states, self.gathering)
+        return levels_of(
+            work,
+            symbols,
+            training,
+            states,
+            hardware=scenario.hardware,
+            most_gradients=None if self.chosen.exact else self.states.gradients,
+        )
 
     def traced_bytes(self) -> TraceBytes:
         """Walk again, as a trace sees it: on a CPU, with the newest library."""
@@ -100,16 +117,26 @@ def _walked(
     states: States,
     gathering: Gathering | None,
 ) -> Timeline:
-    sharding = _gathers_by(scenario.hardware)
+    on_device = off_device(states, scenario)
     return timeline(
+        _work(part, setup, scenario, on_device, gathering),
+        scenario.training,
+        on_device,
+        hardware=scenario.hardware,
+        most_gradients=None if chosen.exact else states.gradients,
+    )
+
+
+def _work(part: Architecture, setup: Setup, scenario: Scenario, states: States, gathering: Gathering | None) -> Work:
+    sharding = _gathers_by(scenario.hardware)
+    return work_of(
         part,
         compute_setup(setup, sharding) if sharding else setup,
         scenario.training,
-        off_device(states, scenario),
+        states,
         hardware=scenario.hardware,
         frozen_layers=_frozen_layers(scenario, part),
         gathering=gathering,
-        most_gradients=None if chosen.exact else states.gradients,
     )
 
 

@@ -32,14 +32,14 @@ def test_plain_logits_are_whole() -> None:
 
 def test_the_fused_loss_holds_one_chunk_and_two_gradients() -> None:
     """Liger: a chunk of logits, its product, and the gradients of hidden states and head; a tied head here."""
-    rows = chunk_rows(TOKENS, VOCABULARY, HIDDEN)
+    rows = chunk_rows(1, TOKENS, VOCABULARY, HIDDEN)
     assert rows == 256  # ⌈8192 / ⌈128256 / 2048⌉⌉ = ⌈8192 / 63⌉ = 131, the next power of two
     expected = 2 * (rows * VOCABULARY + rows * HIDDEN + TOKENS * HIDDEN + VOCABULARY * HIDDEN)
     assert logits_at(with_loss("fused"), "loss") == pytest.approx(expected, rel=0.001)
 
 
 def test_the_fused_loss_of_a_frozen_head_makes_no_gradient_of_it() -> None:
-    rows = chunk_rows(TOKENS, VOCABULARY, HIDDEN)
+    rows = chunk_rows(1, TOKENS, VOCABULARY, HIDDEN)
     expected = 2 * (rows * VOCABULARY + rows * HIDDEN + TOKENS * HIDDEN)
     assert logits_at(with_loss("fused", method="lora"), "loss") == pytest.approx(expected, rel=0.001)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -436,18 +435,3 @@ def test_any_chain_of_operations_leaves_nothing_behind(
         assert tape.meter.tally[ACTIVATIONS] <= X * FP32  # at most the last tensor itself
     del x
     assert tape.meter.now == tape.meter.tally[GRADIENTS]
-
-
-def test_sizes_may_be_arrays() -> None:
-    """A map of batch by sequence is one walk."""
-    batches = np.array([1, 2, 3, 7])
-
-    def peak_of(batch: object) -> object:
-        tape = Tape()
-        x = tape.leaf((batch, TOKENS, WIDTH), "bf16", needs_grad=True)
-        y = op.add(tape, x, op.pointwise(tape, products.linear(tape, x, weight()), "input"))
-        del x
-        tape.backward(y)
-        return tape.meter.peak
-
-    assert list(np.asarray(peak_of(batches))) == [peak_of(int(batch)) for batch in batches]

@@ -10,8 +10,8 @@ from memplan.memory.account import States
 from memplan.memory.gathering import Gathering
 from memplan.memory.setup import Setup
 from memplan.memory.sharding import gradients_leave
-from memplan.memory.step import Moment, Passes, passes
-from memplan.memory.storage import rounded
+from memplan.memory.step import Moment, Passes, Work, passes
+from memplan.memory.storage import Size, rounded
 from memplan.plan.hardware import Hardware
 from memplan.plan.training import Training
 from memplan.result import TERMS, Instant, InstantName, TermName, TraceBytes
@@ -30,6 +30,30 @@ class Timeline:
 
 
 def timeline(
+    work: Work, training: Training, states: States, *, hardware: Hardware, most_gradients: int | None = None
+) -> Timeline:
+    """Walk the fullest micro-batch and place it on the states.
+
+    With accumulation the last micro-batch is the fullest: gradients of the earlier ones are there already. Context
+    parallelism gives each device its part of the sequence. `most_gradients` bounds the gradients of a model whose
+    layers were assumed.
+    """
+    batch, sequence = training.micro_batch, share(training.sequence_length, hardware.context_parallel)
+    trains = training.method != "inference"
+    walked = passes(work, batch, sequence)
+    if most_gradients is not None:
+        backward = replace(walked.backward, gradients=min(walked.backward.gradients, most_gradients))
+        walked = replace(walked, backward=backward)
+    in_flight = in_flight_of(training, hardware)
+    walked = _with_others_in_flight(walked, in_flight)
+    present = states.gradients if accumulates(work.setup, training, states) else 0
+    ids = ids_bytes(batch, sequence)
+    later = _instants(states, walked, present, ids, 2, trains)
+    first = _instants(states, walked, present, ids, 1, trains) if trains else ()
+    return Timeline(later, first, _trace_bytes(states, walked, present, ids, trains), walked, in_flight)
+
+
+def work_of(
     architecture: Architecture,
     setup: Setup,
     training: Training,
@@ -38,51 +62,57 @@ def timeline(
     hardware: Hardware,
     frozen_layers: int = 0,
     gathering: Gathering | None = None,
-    most_gradients: int | None = None,
-) -> Timeline:
-    """Walk the fullest micro-batch and place it on the states. With a gathering, `setup` is what modules compute in.
-
-    With accumulation the last micro-batch is the fullest: gradients of the earlier ones are there already. Context
-    parallelism gives each device its part of the sequence. `most_gradients` bounds the gradients of a model whose
-    layers were assumed.
-    """
-    batch, sequence = training.micro_batch, share(training.sequence_length, hardware.context_parallel)
-    trains = training.method != "inference"
-    own_dtype = setup.adapter_dtype if setup.adapted else training.weights_dtype
-    buffered = training.gradients_dtype not in ("weights", own_dtype) and states.gradients > 0
-    accumulates = trains and (training.gradient_accumulation > 1 or buffered)
+) -> Work:
+    """What a scenario walks. With a gathering, `setup` is what modules compute in."""
+    stays = accumulates(setup, training, states)
     leave = gradients_leave(training, hardware)
-    if gathering is not None and (accumulates or leave):
+    if gathering is not None and (stays or leave):
         gathering = gathering.without_gradients()
-    walked = passes(
+    return Work(
         architecture,
         setup,
-        batch,
-        sequence,
-        accumulating=accumulates and gathering is None,
-        gathering=gathering,
+        accumulating=stays and gathering is None,
         frozen_layers=frozen_layers,
-        with_backward=trains,
+        with_backward=training.method != "inference",
+        gathering=gathering,
         offloads=hardware.offload.activations or training.checkpointing == "offload",
         applies_gradients=leave,
     )
-    if most_gradients is not None:
-        backward = replace(walked.backward, gradients=min(walked.backward.gradients, most_gradients))
-        walked = replace(walked, backward=backward)
-    in_flight = min(hardware.pipeline_parallel, training.gradient_accumulation)
-    walked = _with_others_in_flight(walked, in_flight)
-    present = states.gradients if accumulates else 0
-    ids = int(rounded(8 * batch * sequence))
-    later = _instants(states, walked, present, ids, 2, trains)
-    first = _instants(states, walked, present, ids, 1, trains) if trains else ()
-    return Timeline(later, first, _trace_bytes(states, walked, present, ids, trains), walked, in_flight)
 
 
-def _with_others_in_flight(walked: Passes, in_flight: int) -> Passes:
-    """The first stage of a pipeline holds what as many micro-batches keep as there are stages, once it is filled.
+def accumulates(setup: Setup, training: Training, states: States) -> bool:
+    """Whether gradients are there before a micro-batch begins: of earlier ones, or in a buffer of another dtype."""
+    own_dtype = setup.adapter_dtype if setup.adapted else training.weights_dtype
+    buffered = training.gradients_dtype not in ("weights", own_dtype) and states.gradients > 0
+    return training.method != "inference" and (training.gradient_accumulation > 1 or buffered)
+
+
+def in_flight_of(training: Training, hardware: Hardware) -> int:
+    """Micro-batches whose kept tensors the first stage of a pipeline holds at once, when it is filled.
 
     Source: Narayanan et al., 2021, section 2.2.1 (one forward, one backward).
     """
+    return min(hardware.pipeline_parallel, training.gradient_accumulation)
+
+
+def ids_bytes(batch: Size, sequence: Size) -> Size:
+    """The batch itself: token numbers."""
+    return rounded(8 * batch * sequence)
+
+
+def before_the_walk(states: States, present: int, optimizer: int) -> int:
+    """What is alive when a micro-batch begins: weights, states, gradients that are there already."""
+    return states.loaded + states.master + optimizer + present
+
+
+def beside_the_ids(states: States, *, trains: bool) -> int:
+    """What is alive in the optimizer step, but for the batch."""
+    base = states.loaded + states.master
+    return base + (states.optimizer + states.gradients if trains else 0) + states.step_temporary
+
+
+def _with_others_in_flight(walked: Passes, in_flight: int) -> Passes:
+    """With what other micro-batches keep from forward to backward."""
     others = (in_flight - 1) * sum(run.count * run.walk.kept for run in walked.runs)
     if not others:
         return walked
@@ -162,7 +192,7 @@ def _trace_bytes(states: States, walked: Passes, present: int, ids: int, trains:
 
 def _trace_step(states: States, walked: Passes, present: int, ids: int, optimizer: int, trains: bool) -> dict[str, int]:
     base = states.loaded + states.master
-    before = base + optimizer + present
+    before = before_the_walk(states, present, optimizer)
     forward_end = before + walked.forward_end.total
     gradients = states.gradients if trains else 0
     after = base + states.optimizer if trains else base
@@ -171,7 +201,7 @@ def _trace_step(states: States, walked: Passes, present: int, ids: int, optimize
         "forward_peak": max(forward_end, before + walked.forward.total, before + walked.loss.total),
         "backward_peak": before + walked.backward.total,
         "backward_end": base + optimizer + gradients + ids,
-        "step_peak": after + gradients + ids + states.step_temporary,
+        "step_peak": beside_the_ids(states, trains=trains) + ids,
         "step_end": after + gradients + ids,
         "zeroed": after + ids,
     }

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from memplan.memory.setup import Setup
-from memplan.memory.storage import TEMPORARY, Meter, Size, Storage
+from memplan.memory.storage import TEMPORARY, Level, Meter, Size, Storage
+from memplan.memory.symbols import LevelMeter, Symbol
 from memplan.memory.tape import Tape, Tensor
 
 
@@ -15,11 +16,13 @@ class Peak:
 
     total: Size
     tally: tuple[Size, ...]
+    levels: tuple[Level, ...] = ()
+    """In a walk for every batch and sequence: what may be the fullest of them."""
 
 
 def peak_of(meter: Meter) -> Peak:
     """The fullest moment since the meter was restarted."""
-    return Peak(meter.peak, meter.peak_tally)
+    return Peak(meter.peak, meter.peak_tally, meter.levels())
 
 
 def now_of(meter: Meter) -> Peak:
@@ -27,9 +30,10 @@ def now_of(meter: Meter) -> Peak:
     return Peak(meter.now, tuple(meter.tally))
 
 
-def tape_for(setup: Setup, accumulating: bool) -> Tape:
+def tape_for(setup: Setup, accumulating: bool, batch: Size) -> Tape:
     """A fresh tape under a set-up."""
-    tape = Tape(autocast=setup.autocast, on_device=setup.stack.on_device)
+    meter = LevelMeter() if isinstance(batch, Symbol) else Meter()
+    tape = Tape(meter, autocast=setup.autocast, on_device=setup.stack.on_device)
     tape.accumulating, tape.trains = accumulating, setup.trains
     return tape
 

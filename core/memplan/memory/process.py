@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from memplan.catalog import Device
+from memplan.memory.storage import Size
 from memplan.plan.hardware import Hardware
 from memplan.result import Need, Process, Verdict
 from memplan.units import KIB, MIB
@@ -46,17 +47,23 @@ def overheads(device: Device, hardware: Hardware) -> Overheads:
     return Overheads(workspace, low, middle, high)
 
 
-def slack(allocated: int) -> int:
+def slack(allocated: Size) -> Size:
     """Memory that the allocator holds and can not give back, in the middle of its band."""
-    return round(allocated * (SLACK_MIDDLE - 1))
+    return _times(allocated, SLACK_MIDDLE - 1)
 
 
-def need_of(allocated: int, over: Overheads) -> Need:
+def need_of(allocated: Size, over: Overheads) -> Need:
     """The band of what the run can not do without."""
     return Need(
-        low=round(allocated * SLACK_LOW) + over.context_low,
-        high=round(allocated * SLACK_HIGH) + over.context_high,
+        low=_times(allocated, SLACK_LOW) + over.context_low,
+        high=_times(allocated, SLACK_HIGH) + over.context_high,
     )
+
+
+def _times(num_bytes: Size, factor: float) -> Size:
+    """The product in whole bytes; of an array each number's."""
+    product = num_bytes * factor
+    return round(product) if isinstance(product, float) else product.round().astype("int64")
 
 
 def process_of(allocated: int, over: Overheads, device_bytes: int) -> Process:

@@ -10,7 +10,7 @@ from memplan.architecture.parts import Architecture, Layer
 from memplan.memory.gathering import NOTHING, Gathering
 from memplan.memory.peak import Peak
 from memplan.memory.setup import Setup
-from memplan.memory.storage import ACTIVATIONS, GRADIENTS, LOGITS, TEMPORARY, Size
+from memplan.memory.storage import ACTIVATIONS, GRADIENTS, LOGITS, TEMPORARY, Level, Size
 from memplan.memory.walk_ends import EndsWalk, walk_ends
 from memplan.memory.walk_layer import LayerWalk, walk_layer
 
@@ -30,6 +30,40 @@ class Moment:
     def total(self) -> int:
         """All of it."""
         return self.activations + self.logits + self.temporary + self.gradients + self.communication
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """A micro-batch to walk, whatever its size."""
+
+    architecture: Architecture
+    setup: Setup
+    accumulating: bool = False
+    frozen_layers: int = 0
+    with_backward: bool = True
+    gathering: Gathering | None = None
+    offloads: bool = False
+    """What a layer keeps waits on the host from its forward to its backward."""
+    applies_gradients: bool = False
+    """A layer's gradients are gone once it is through."""
+
+
+@dataclass(frozen=True, slots=True)
+class Moments:
+    """What may be the fullest moment of each part of forward and backward; `runs` and `ends` are what was walked."""
+
+    forward: tuple[Candidate, ...]
+    loss: Candidate
+    forward_end: Candidate
+    backward: tuple[Candidate, ...]
+    ends: EndsWalk
+    runs: tuple[Run, ...]
+    on_host: Size
+
+    @property
+    def kept(self) -> Size:
+        """What all layers hold from forward to backward."""
+        return sum(run.count * run.walk.kept for run in self.runs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,20 +89,20 @@ class Run:
     walk: LayerWalk
 
 
-def layer_runs(
-    architecture: Architecture, setup: Setup, batch: int, sequence: int, accumulating: bool, frozen_layers: int
-) -> tuple[Run, ...]:
+def layer_runs(work: Work, batch: Size, sequence: Size) -> tuple[Run, ...]:
     """Walk each kind of layer under each kind of input that it meets."""
     runs: list[Run] = []
+    architecture, setup = work.architecture, work.setup
     dtype, needs = setup.first_input(architecture.tokens, architecture.tied)
     frozen = replace(setup, base_trains=False)
     position = 0
     for layer, count in architecture.layers:
         left = count
         while left:
-            is_frozen = position < frozen_layers
-            limit = min(left, frozen_layers - position) if is_frozen else left
-            walk = walk_layer(layer, frozen if is_frozen else setup, batch, sequence, dtype, needs, accumulating)
+            is_frozen = position < work.frozen_layers
+            limit = min(left, work.frozen_layers - position) if is_frozen else left
+            its_setup = frozen if is_frozen else setup
+            walk = walk_layer(layer, its_setup, batch, sequence, dtype, needs, work.accumulating)
             # The next layer meets another input as long as this one changes what its output is like.
             same = walk.output_dtype == dtype and walk.output_needs_grad == needs
             taken = limit if same else 1
@@ -79,46 +113,57 @@ def layer_runs(
     return tuple(runs)
 
 
-def passes(
-    architecture: Architecture,
-    setup: Setup,
-    batch: int,
-    sequence: int,
-    *,
-    accumulating: bool = False,
-    frozen_layers: int = 0,
-    with_backward: bool = True,
-    gathering: Gathering | None = None,
-    offloads: bool = False,
-    applies_gradients: bool = False,
-) -> Passes:
-    """Walk forward, loss and backward of one micro-batch.
-
-    With `offloads` what a layer keeps waits on the host from its forward to its backward; with `applies_gradients` a
-    layer's gradients are gone once it is through.
-    """
-    runs = layer_runs(architecture, setup, batch, sequence, accumulating, frozen_layers)
-    on_host = sum(run.count * run.walk.kept for run in runs) if offloads else 0
-    if offloads:
+def moments(work: Work, batch: Size, sequence: Size) -> Moments:
+    """Walk forward, loss and backward of one micro-batch."""
+    runs = layer_runs(work, batch, sequence)
+    on_host = sum(run.count * run.walk.kept for run in runs) if work.offloads else 0
+    if work.offloads:
         # Autocast holds its copies of weights until forward is over, whatever backward's are moved to.
         runs = tuple(replace(run, walk=replace(run.walk, kept=0, cached=run.walk.casts)) for run in runs)
     last = runs[-1].walk
     ends = walk_ends(
-        architecture, setup, batch, sequence, last.output_dtype, last.output_needs_grad, accumulating, with_backward
+        work.architecture,
+        work.setup,
+        batch,
+        sequence,
+        last.output_dtype,
+        last.output_needs_grad,
+        work.accumulating,
+        work.with_backward,
     )
     kept = sum(run.count * run.walk.kept for run in runs)
     cached = sum(run.count * run.walk.cached for run in runs)
-    gathered = gathering or Gathering(NOTHING, {}, reshards=True)
+    gathered = work.gathering or Gathering(NOTHING, {}, reshards=True)
     held = _held_after_forward(runs, gathered)
     last_buffer = gathered.layers.get(runs[-1].layer, NOTHING).buffer
     communication = gathered.root.weights + held + last_buffer
-    loss = _Candidate(ends.loss, kept + cached, communication, where="head and loss").moment()
     root_stays = 0 if gathered.reshards else gathered.root.weights
-    forward_end = _Candidate(ends.forward_end, kept, held + root_stays).moment()
-    forward = _fullest(_forward(ends, runs, kept, cached, gathered), runs)
-    after, back = _without_gradients(ends, runs) if applies_gradients else (ends, runs)
-    backward = _fullest(_backward(after, back, kept, gathered, held), runs) if with_backward else forward_end
-    return Passes(forward, loss, forward_end, backward, ends, runs, on_host)
+    forward_end = Candidate(ends.forward_end, kept, held + root_stays)
+    after, back = _without_gradients(ends, runs) if work.applies_gradients else (ends, runs)
+    return Moments(
+        forward=tuple(_forward(ends, runs, kept, cached, gathered)),
+        loss=Candidate(ends.loss, kept + cached, communication, where="head and loss"),
+        forward_end=forward_end,
+        backward=tuple(_backward(after, back, kept, gathered, held)) if work.with_backward else (forward_end,),
+        ends=ends,
+        runs=runs,
+        on_host=on_host,
+    )
+
+
+def passes(work: Work, batch: int, sequence: int) -> Passes:
+    """The fullest moment of each part of one micro-batch's forward and backward."""
+    found = moments(work, batch, sequence)
+    num_layers = sum(run.count for run in found.runs)
+    return Passes(
+        forward=max(found.forward, key=Candidate.total).moment(num_layers),
+        loss=found.loss.moment(),
+        forward_end=found.forward_end.moment(),
+        backward=max(found.backward, key=Candidate.total).moment(num_layers),
+        ends=found.ends,
+        runs=found.runs,
+        on_host=found.on_host,
+    )
 
 
 def _without_gradients(ends: EndsWalk, runs: tuple[Run, ...]) -> tuple[EndsWalk, tuple[Run, ...]]:
@@ -134,13 +179,14 @@ def _without_gradients(ends: EndsWalk, runs: tuple[Run, ...]) -> tuple[EndsWalk,
 
 def _less_gradients(peak: Peak, num_bytes: Size) -> Peak:
     tally = tuple(one - num_bytes if kind == GRADIENTS else one for kind, one in enumerate(peak.tally))
-    return Peak(peak.total - num_bytes, tally)
+    levels = tuple(Level(total - num_bytes, gradients - num_bytes) for total, gradients in peak.levels)
+    return Peak(peak.total - num_bytes, tally, levels)
 
 
 _NOTHING = (0, 0, 0, 0)
 
 
-class _Candidate(NamedTuple):
+class Candidate(NamedTuple):
     """A moment that may be the fullest: a walk's peak, and what stands beside it."""
 
     peak: Peak
@@ -154,7 +200,14 @@ class _Candidate(NamedTuple):
 
     def total(self) -> int:
         """All of it."""
-        return int(sum(self.peak.tally) + self.activations + self.communication + self.gradients + sum(self.beside))
+        return sum(self.peak.tally) + self.activations + self.communication + self.gradients + sum(self.beside)
+
+    def levels(self) -> Iterator[Level]:
+        """Every level of the walk that may be the fullest, with what stands beside it."""
+        own, beside = self.peak, sum(self.beside) + self.activations + self.communication + self.gradients
+        gradients = self.gradients + self.beside[GRADIENTS]
+        for total, its_gradients in own.levels or (Level(sum(own.tally), own.tally[GRADIENTS]),):
+            yield Level(total + beside, its_gradients + gradients)
 
     def moment(self, num_layers: int = 0) -> Moment:
         """The moment, divided by kind, with its place in words."""
@@ -170,10 +223,6 @@ class _Candidate(NamedTuple):
         )
 
 
-def _fullest(candidates: Iterator[_Candidate], runs: tuple[Run, ...]) -> Moment:
-    return max(candidates, key=_Candidate.total).moment(sum(run.count for run in runs))
-
-
 def _held_after_forward(runs: tuple[Run, ...], gathered: Gathering) -> int:
     """Weights that stay gathered from forward to backward."""
     if gathered.reshards:
@@ -181,13 +230,11 @@ def _held_after_forward(runs: tuple[Run, ...], gathered: Gathering) -> int:
     return sum(run.count * gathered.layers.get(run.layer, NOTHING).weights for run in runs)
 
 
-def _forward(
-    ends: EndsWalk, runs: tuple[Run, ...], kept: int, cached: int, gathered: Gathering
-) -> Iterator[_Candidate]:
+def _forward(ends: EndsWalk, runs: tuple[Run, ...], kept: int, cached: int, gathered: Gathering) -> Iterator[Candidate]:
     """The fullest moments before the loss: what earlier layers keep grows, so they are the last layers of runs."""
     first, root = runs[0].walk, gathered.root
     stays = first.input_bytes if ends.input_stays and not first.keeps_input else 0
-    yield _Candidate(ends.start, 0, root.weights + root.buffer, where="embeddings")
+    yield Candidate(ends.start, 0, root.weights + root.buffer, where="embeddings")
     before, position = 0, 0
     buffer, held = root.buffer, root.weights
     for run in runs:
@@ -200,21 +247,21 @@ def _forward(
         if unit is not NOTHING:
             arriving = buffer + unit.buffer + max(unit.cast, unit.weights)
             entry = Peak(walk.input_bytes, (walk.input_bytes, 0, 0, 0))
-            yield _Candidate(entry, earlier, held + arriving, where="gathering", layer=position)
-        yield _Candidate(walk.forward, earlier, held + unit.weights + unit.buffer, layer=position)
+            yield Candidate(entry, earlier, held + arriving, where="gathering", layer=position)
+        yield Candidate(walk.forward, earlier, held + unit.weights + unit.buffer, layer=position)
         before += run.count * (walk.kept + walk.cached)
         buffer = unit.buffer
         held += 0 if gathered.reshards else unit.weights
-    yield _Candidate(ends.model_end, kept + cached + stays, held + buffer, where="final norm")
+    yield Candidate(ends.model_end, kept + cached + stays, held + buffer, where="final norm")
 
 
-def _backward(ends: EndsWalk, runs: tuple[Run, ...], kept: int, gathered: Gathering, held: int) -> Iterator[_Candidate]:
+def _backward(ends: EndsWalk, runs: tuple[Run, ...], kept: int, gathered: Gathering, held: int) -> Iterator[Candidate]:
     """The fullest moments after the loss: gradients grow and kept tensors fall, so they are at the ends of runs."""
     shards, root = bool(gathered.layers), gathered.root
     position = num_layers = sum(run.count for run in runs)
     order = [gathered.layers.get(run.layer, NOTHING) for run in runs]
     arriving = order[-1].buffer if gathered.reshards else 0
-    yield _Candidate(ends.loss_backward, kept, root.weights + held + arriving, where="loss")
+    yield Candidate(ends.loss_backward, kept, root.weights + held + arriving, where="loss")
     gradients, left, reducing = 0, kept, 0
     beside = ends.held_in_backward.tally
     for index in reversed(range(len(runs))):
@@ -234,11 +281,11 @@ def _backward(ends: EndsWalk, runs: tuple[Run, ...], kept: int, gathered: Gather
                 activations = kept - walk.kept + (num_layers - position + done) * walk.input_bytes
             communication = root.weights + still + arriving + waiting
             layer = position - done
-            yield _Candidate(walk.backward, activations, communication, done_gradients, beside, layer=layer)
+            yield Candidate(walk.backward, activations, communication, done_gradients, beside, layer=layer)
             if shards:
                 communication += unit.reduce_buffer - unit.weights - waiting
                 reduced = Peak(0, (0, 0, walk.input_bytes, walk.gradients))
-                yield _Candidate(
+                yield Candidate(
                     reduced, activations, communication, done_gradients, beside, where="reducing", layer=layer
                 )
         gradients += run.count * per_layer
@@ -248,7 +295,7 @@ def _backward(ends: EndsWalk, runs: tuple[Run, ...], kept: int, gathered: Gather
         position -= run.count
         if not walk.output_needs_grad:
             break
-    yield _Candidate(ends.embedding_backward, 0, root.weights + reducing, gradients, where="embeddings")
+    yield Candidate(ends.embedding_backward, 0, root.weights + reducing, gradients, where="embeddings")
     if shards:
         end = Peak(0, (ends.backward_end, 0, 0, ends.gradients))
-        yield _Candidate(end, 0, root.reduce_buffer, gradients, where="reducing the root unit")
+        yield Candidate(end, 0, root.reduce_buffer, gradients, where="reducing the root unit")

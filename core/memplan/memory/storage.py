@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 Size: TypeAlias = Any
-"""A whole number, or a numpy array of them."""
+"""A whole number that walks do nothing with but add, subtract and multiply: it may be a polynomial (`symbols`). Outside
+of walks also a numpy array of whole numbers."""
 
 BLOCK_BYTES = 512
 """PyTorch's caching allocator hands out multiples of this (c10/core/AllocatorConfig.h, kMinBlockSize)."""
@@ -23,6 +24,14 @@ def rounded(num_bytes: Size) -> Size:
     return (num_bytes + (BLOCK_BYTES - 1)) & -BLOCK_BYTES  # a power of two
 
 
+class Level(NamedTuple):
+    """Bytes alive at a moment."""
+
+    total: Size
+    gradients: Size
+    """Those of the total that are gradients."""
+
+
 class Meter:
     """Bytes alive now and at the peak, whole and by kind."""
 
@@ -38,16 +47,16 @@ class Meter:
         self.now = now = self.now + num_bytes
         tally = self.tally
         tally[kind] = tally[kind] + num_bytes
-        if now.__class__ is int:
-            if now > self.peak:
-                self.peak, self.peak_tally = now, tuple(tally)
-        else:
-            peak = self.peak
-            self.peak = (now + peak + abs(now - peak)) // 2  # an element-wise maximum without importing numpy
+        if now > self.peak:
+            self.peak, self.peak_tally = now, tuple(tally)
 
     def restart(self) -> None:
         """Forget the peak: what is alive now is the new one."""
         self.peak, self.peak_tally = self.now, tuple(self.tally)
+
+    def levels(self) -> tuple[Level, ...]:
+        """Further moments that may be the fullest; none, where sizes are numbers that compare."""
+        return ()
 
 
 class Storage:

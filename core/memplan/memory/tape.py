@@ -5,7 +5,7 @@ long. A storage is counted from the operation that makes it until its last refer
 counts do that bookkeeping, as they do in the framework, so a block's local variables live here as long as they live
 there. Operations that need gradients hold what their backward formula reads (the ledger); the backward walk frees it.
 
-Sizes may be whole numbers or numpy arrays (a map of batch by sequence): nothing here branches on them.
+Sizes are whole numbers that nothing here branches on, so that one walk can serve every batch and sequence (`symbols`).
 """
 
 from __future__ import annotations
@@ -94,8 +94,8 @@ _LAST = 2**62  # gradient accumulation goes before everything else that is ready
 class Tape:
     """What is alive while a module runs forward and backward."""
 
-    def __init__(self, *, autocast: str | None = None, on_device: bool = False) -> None:
-        self.meter = Meter()
+    def __init__(self, meter: Meter | None = None, *, autocast: str | None = None, on_device: bool = False) -> None:
+        self.meter = meter or Meter()
         self.autocast = autocast
         self.on_device = on_device
         """Whether gradients that meet are added in place (a device) or into a new tensor (the traces' fake tensors)."""

@@ -47,15 +47,15 @@ class EndsWalk:
 def walk_ends(
     architecture: Architecture,
     setup: Setup,
-    batch: int,
-    sequence: int,
+    batch: Size,
+    sequence: Size,
     last_dtype: str,
     last_needs_grad: bool,
     accumulating: bool,
     with_loss: bool,
 ) -> EndsWalk:
     """Walk what stands before and after the layers, forward and backward."""
-    ctx = Context(tape_for(setup, accumulating), setup, batch, sequence)
+    ctx = Context(tape_for(setup, accumulating, batch), setup, batch, sequence)
     tape, meter = ctx.tape, ctx.tape.meter
     ids = tape.new((batch, sequence), "int64")
     x, embed_locals, input_stays = embed(ctx, architecture, ids)

@@ -46,14 +46,14 @@ class LayerWalk:
 def walk_layer(
     spec: Layer,
     setup: Setup,
-    batch: int,
-    sequence: int,
+    batch: Size,
+    sequence: Size,
     input_dtype: str,
     input_needs_grad: bool,
     accumulating: bool,
 ) -> LayerWalk:
     """Walk one layer forward and backward."""
-    ctx = Context(tape_for(setup, accumulating), setup, batch, sequence)
+    ctx = Context(tape_for(setup, accumulating, batch), setup, batch, sequence)
     tape, meter = ctx.tape, ctx.tape.meter
     positions_and_masks(ctx, [spec], Tape())  # the model's; they count once, with the ends
     hidden = spec.attention.output.outputs

@@ -8,6 +8,7 @@ from memplan.memory import operations as op
 from memplan.memory.blocks.joining import joined, split
 from memplan.memory.setup import Setup
 from memplan.memory.storage import Size
+from memplan.memory.symbols import Rule, counted
 from memplan.memory.tape import Grads, Parameter, Tape, Tensor, given
 
 
@@ -26,6 +27,10 @@ class Context:
         self.held_by_checkpoints: list[Tensor] = []
         self.masks: dict[int | None, Tensor | None] = {}
         """The attention mask for each window width; None where the kernel needs none."""
+
+    def counted(self, rule: Rule, *numbers: int) -> Size:
+        """rule(batch, sequence, *numbers): for whatever follows from the batch and the sequence by no polynomial."""
+        return counted(self.batch, self.sequence, rule, *numbers)
 
     def release_shared(self) -> None:
         """Let go of what all layers read."""

@@ -15,6 +15,15 @@ from memplan.memory.tape import Grads, Tape, Tensor, given
 CHUNK = 64
 
 
+def chunks_of(batch: int, sequence: int) -> int:
+    """Chunks of one sequence of a batch.
+
+    >>> chunks_of(8, 64), chunks_of(8, 65)
+    (1, 2)
+    """
+    return -(-sequence // CHUNK)
+
+
 class _Sizes(NamedTuple):
     """Shapes of one call: all positions, padded, in chunks."""
 
@@ -33,7 +42,7 @@ def chunked_rule(
     """Queries, keys, values, learning rates and log decays to outputs in the input's dtype."""
     tape, dtype = ctx.tape, q.dtype
     heads, key_dim, value_dim = spec.value_heads, spec.key_dim, spec.value_dim
-    chunks = -(-ctx.sequence // CHUNK)
+    chunks = ctx.counted(chunks_of)
     sizes = _Sizes((ctx.batch, heads), chunks, chunks * CHUNK)
     if spec.key_heads != heads:
         wide = (ctx.batch, ctx.sequence, heads, key_dim)

@@ -24,9 +24,18 @@ def runs_modules(setup: Setup, spec: Experts) -> bool:
     return bool(modules) and (spec.count <= MOST_MODULES or any(map(setup.adapts, modules)))
 
 
+def tokens_of_expert(batch: int, sequence: int, per_token: int, experts: int) -> int:
+    """Tokens that each expert gets when they are spread evenly.
+
+    >>> tokens_of_expert(1, 100, 2, 8)
+    25
+    """
+    return -(-batch * sequence * per_token // experts)
+
+
 def run_modules(ctx: Context, spec: Experts, flat: Tensor, scores: Tensor, tokens: Size) -> Tensor:
     """Run each expert on its tokens and add its weighted output to the sum, in place."""
-    tape, rows = ctx.tape, -(-tokens * spec.per_token // spec.count)
+    tape, rows = ctx.tape, ctx.counted(tokens_of_expert, spec.per_token, spec.count)
     scores = op.to(tape, scores, flat.dtype)
     total = tape.new((tokens, spec.inner), flat.dtype)
     mask = tape.new((spec.count, spec.per_token, tokens), "int64")

@@ -63,24 +63,34 @@ def causal_lm_loss(ctx: Context, logits: Tensor, ids: Tensor) -> Tensor:
         return loss
 
 
-def chunk_rows(tokens: int, vocabulary: int, hidden: int) -> int:
+def chunk_rows(batch: int, sequence: int, vocabulary: int, hidden: int) -> int:
     """Tokens that Liger's fused linear cross-entropy takes at once.
 
     Equation: the next power of two of ⌈tokens / ⌈vocabulary / hidden⌉⌉, so that a chunk of logits is about as large as
-    the hidden states. Source: liger-kernel 0.3.1, ops/fused_linear_cross_entropy.py.
+    the hidden states; no more than there are. Source: liger-kernel 0.3.1, ops/fused_linear_cross_entropy.py.
 
-    >>> chunk_rows(4096, 128_256, 4096)
+    >>> chunk_rows(2, 2048, 128_256, 4096)
     128
     """
+    tokens = batch * sequence
     rows = -(-tokens // -(-vocabulary // hidden))
-    return 1 << max(0, rows - 1).bit_length()
+    return min(tokens, 1 << max(0, rows - 1).bit_length())
+
+
+def chunk_of_equal(batch: int, sequence: int, chunks: int) -> int:
+    """Tokens of the largest of equal chunks.
+
+    >>> chunk_of_equal(1, 2049, 8)
+    257
+    """
+    return -(-batch * sequence // chunks)
 
 
 def _fused_loss(ctx: Context, architecture: Architecture, x: Tensor) -> Tensor:
     """Liger's: a chunk of logits at a time, turned into its gradient in place; all gradients are made in forward."""
     tape, (weight, bias) = ctx.tape, _head_weights(ctx, architecture)
     tokens = ctx.batch * ctx.sequence
-    rows = min(tokens, chunk_rows(tokens, architecture.vocab_size, architecture.head.inputs))
+    rows = ctx.counted(chunk_rows, architecture.vocab_size, architecture.head.inputs)
     needs, trains = tape.needs_grad(x), tape.needs_grad(weight)
     grad_x = tape.new(x.shape, x.dtype) if needs else None
     grad_w = tape.new(weight.shape, weight.dtype) if trains else None
@@ -100,8 +110,7 @@ def _chunked_loss(ctx: Context, architecture: Architecture, x: Tensor) -> Tensor
     """Logits in 16 bit, cut along the tokens; one chunk at a time is turned into fp32, forward and backward."""
     tape = ctx.tape
     logits = _logits(ctx, architecture, x)
-    tokens = ctx.batch * ctx.sequence
-    part: tuple[Size, ...] = (-(-tokens // TORCHTUNE_CHUNKS), architecture.vocab_size)
+    part: tuple[Size, ...] = (ctx.counted(chunk_of_equal, TORCHTUNE_CHUNKS), architecture.vocab_size)
     kept = tape.keep(logits, "logits") if tape.needs_grad(logits) else None
     upcast, log_probabilities = tape.new(part, "fp32"), tape.new(part, "fp32")
     del upcast, log_probabilities

@@ -1,0 +1,55 @@
+"""What a step may take at most, for every batch and sequence of a region: polynomials, of which the largest counts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from memplan.memory.account import States
+from memplan.memory.instants import accumulates, before_the_walk, beside_the_ids, in_flight_of
+from memplan.memory.step import Candidate, Work, moments
+from memplan.memory.storage import Level
+from memplan.memory.symbols import Symbols, fullest
+from memplan.plan.hardware import Hardware
+from memplan.plan.training import Training
+
+
+@dataclass(frozen=True, slots=True)
+class StepLevels:
+    """Levels of a step on one device, states included; sizes are polynomials of `symbols`.
+
+    The peak is the largest of all, once the fullest of `bounded` is made smaller by as much as its gradients exceed
+    what a model has whose layers were assumed.
+    """
+
+    symbols: Symbols
+    plain: tuple[Level, ...]
+    bounded: tuple[Level, ...]
+    most_gradients: int
+
+
+def levels_of(
+    work: Work,
+    symbols: Symbols,
+    training: Training,
+    states: States,
+    *,
+    hardware: Hardware,
+    most_gradients: int | None = None,
+) -> StepLevels:
+    """Walk a step as `timeline` does, for a whole region."""
+    found = moments(work, symbols.batch, symbols.sequence)
+    present = states.gradients if accumulates(work.setup, training, states) else 0
+    before = before_the_walk(states, present, states.optimizer)
+    before += (in_flight_of(training, hardware) - 1) * found.kept
+    backward = _on_top(found.backward, before)
+    ids = 8 * symbols.batch * symbols.sequence
+    at_step = Level(beside_the_ids(states, trains=training.method != "inference") + ids, 0)
+    plain = (*_on_top((*found.forward, found.loss, found.forward_end), before), at_step)
+    if most_gradients is None:
+        return StepLevels(symbols, fullest((*plain, *backward)), (), 0)
+    return StepLevels(symbols, fullest(plain), fullest(backward), most_gradients)
+
+
+def _on_top(candidates: Iterable[Candidate], before: int) -> list[Level]:
+    return [Level(before + level.total, level.gradients) for one in candidates for level in one.levels()]
