@@ -261,6 +261,10 @@ class Layer:
     holds_attention: bool = False
     """The attention's output has a name of its own, and lives until the layer is through (Llama 4)."""
 
+    holds_norm: Literal["no", "until_next", "until_end"] = "no"
+    """What the first norm makes has a name of its own: it lives until the next norm takes the name (MPT), or until the
+    layer is through (StableLM)."""
+
     def weights(self) -> Iterator[Weight]:
         """Every parameter tensor of the layer."""
         norms = (self.attention_norm, self.mlp_norm, self.attention_out_norm, self.mlp_out_norm)

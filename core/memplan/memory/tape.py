@@ -68,7 +68,7 @@ def given(grads: list[Tensor | None]) -> Tensor:
 class Node:
     """One step of the backward pass: takes its outputs' gradients, gives its inputs'."""
 
-    __slots__ = ("dtypes", "edges", "holds", "kind", "num_outputs", "run", "sequence")
+    __slots__ = ("dtypes", "edges", "holds", "kind", "num_outputs", "run", "sequence", "unpacked_once")
 
     def __init__(
         self,
@@ -83,6 +83,8 @@ class Node:
         self.kind, self.num_outputs = kind, num_outputs
         self.holds = False
         """Whether its formula reads values held from forward."""
+        self.unpacked_once = False
+        """Whether a checkpoint gives it those values, and holds them no longer than the formula runs."""
 
     def __lt__(self, other: Node) -> bool:
         return self.sequence > other.sequence  # the newest first, as autograd's queue has it
@@ -241,6 +243,7 @@ class Tape:
         self._sequence += 1
         node = Node(self._sequence, edges, dtypes, run, self.kind, num_outputs)
         node.holds = self.packs != self._packs_of_last_node
+        node.unpacked_once = self.recomputes
         self._packs_of_last_node = self.packs
         return node
 
@@ -297,15 +300,17 @@ class Tape:
                 return self.meter.now
             self.kind = node.kind
             results = list(node.run(grads))
+            lets_go = bool(node.edges) and not until_held
+            if lets_go and node.unpacked_once:
+                node.run = None
+            self._cast_to_inputs(node, results)  # before what it was given, and what it kept, goes
             del grads
-            if node.edges and not until_held:
-                node.run = None  # what it kept goes now
+            if lets_go:
+                node.run = None
             for index, edge in enumerate(node.edges):
                 result, results[index] = results[index], None
                 if edge is None:
                     continue
-                if result is not None and result.dtype != node.dtypes[index]:
-                    result = self.new(result.shape, node.dtypes[index])
                 target, slot = edge
                 self._receive(buffers, target, slot, result)
                 del result
@@ -315,6 +320,13 @@ class Tape:
             del results
         self.kind = kind_before
         return self.meter.now
+
+    def _cast_to_inputs(self, node: Node, results: list[Tensor | None]) -> None:
+        """Gradients come in the dtypes of what they are gradients of (PyTorch, engine.cpp, validate_outputs)."""
+        for index, edge in enumerate(node.edges):
+            result = results[index]
+            if edge is not None and result is not None and result.dtype != node.dtypes[index]:
+                results[index] = self.new(result.shape, node.dtypes[index])
 
     def _receive(
         self, buffers: dict[Node, list[Tensor | None]], target: Node, slot: int, result: Tensor | None

@@ -160,6 +160,7 @@ def _bloom(reader: ConfigReader) -> Architecture:
         attention_norm=_norm("input_layernorm", hidden),
         mlp_norm=_norm("post_attention_layernorm", hidden),
         dropout=reader.fraction("hidden_dropout", 0.0),
+        holds_norm="until_next",
     )
     return replace(
         _decoder(reader, hidden, ((layer, reader.size("n_layer", default=2)),), tied=True),
@@ -186,6 +187,8 @@ def _mpt(reader: ConfigReader) -> Architecture:
         attention_norm=_norm("norm_1", hidden, bias=False),
         mlp_norm=_norm("norm_2", hidden, bias=False),
         dropout=own.fraction("attn_pdrop", 0.0),
+        holds_attention=True,
+        holds_norm="until_next",
     )
     model = _decoder(reader, hidden, ((layer, reader.size("n_layers", default=24)),), tied=True)
     return replace(model, final_norm=_norm("norm_f", hidden, bias=False))
@@ -214,6 +217,8 @@ def _falcon(reader: ConfigReader) -> Architecture:
         mlp_norm=_norm(names[1], hidden) if names[1] else None,
         parallel=parallel or newer,
         dropout=reader.fraction("hidden_dropout", 0.0),
+        holds_attention=True,
+        holds_norm="until_end",
     )
     return _decoder(reader, hidden, ((layer, reader.size("num_hidden_layers", default=32)),), tied=True)
 

@@ -97,6 +97,7 @@ def _stablelm(reader: ConfigReader) -> Architecture:
         parallel=parallel,
         residual_first=parallel,
         holds_attention=True,
+        holds_norm="until_end",
         dropout=reader.fraction("hidden_dropout", 0.0),
     )
     model = compose_decoder(reader, equal_layers(reader, layer))

@@ -37,10 +37,9 @@ def attention(ctx: Context, spec: Attention, x: Tensor) -> Tensor:
             q = op.mul_by_constant(ctx.tape, q, scales, "scales of queries")
             del scales
         if spec.scores != "kernel" and not is_fused(ctx.setup.attention, spec):
-            output = own_scores(ctx, spec, q, k, v)
+            output = own_scores(ctx, spec, q, k, v, held)
         else:
             output = scores(ctx, spec, q, k, v)
-        del q, k, v, held
         by_head = joined(spec) and not spec.rotary.by_token
         if (by_head or _falls_back(ctx, spec)) and not ctx.tape.on_device and is_fused(ctx.setup.attention, spec):
             # A CPU's kernel answers in its queries' memory order, head by head here; CUDA's in token order.
@@ -50,7 +49,10 @@ def attention(ctx: Context, spec: Attention, x: Tensor) -> Tensor:
             opened = op.pointwise_by_output(ctx.tape, gate, "gate of the output")
             output = op.mul(ctx.tape, output, opened, role_a="attention output", role_b="gate of the output")
             del opened
-        return ctx.linear(spec.output, output, spec.name)
+        result = ctx.linear(spec.output, output, spec.name)
+        if spec.scores == "bloom":
+            ctx.attention_locals += [q, k, v, *held]
+        return result
 
 
 def _heads(
@@ -218,9 +220,10 @@ def _eager(
     in_token_order = ctx.batch > 1 and isinstance(spec, Attention) and (not joined(spec) or spec.rotary.by_token)
     shared = spec.kv_heads in (1, spec.heads)
     copies = in_token_order, in_token_order and shared
-    if isinstance(spec, Attention) and spec.scores_in_fp32:
-        q, k = op.to(tape, q, "fp32"), op.to(tape, k, "fp32")
-    product = products.matmul(tape, q, k, _square(ctx, spec), "queries", "keys", copies=copies)
+    of_scores = "fp32" if isinstance(spec, Attention) and spec.scores_in_fp32 else dtype
+    wide = [op.to(tape, q, of_scores), op.to(tape, k, of_scores)]
+    product = products.matmul(tape, *wide, _square(ctx, spec), "queries", "keys", copies=copies)
+    wide.clear()
     weights = op.times(tape, product)
     del product
     if spec.softcap:

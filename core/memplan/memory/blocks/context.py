@@ -24,6 +24,8 @@ class Context:
         """Cosines and sines of further tables, which other layers read."""
         self.returned_weights: Tensor | None = None
         """What eager attention returns beside its output: the layer holds it until it is through."""
+        self.attention_locals: list[Tensor] = []
+        """What attention's function holds until the residual is added, where that is part of it (Bloom)."""
         self.held_by_checkpoints: list[Tensor] = []
         self.masks: dict[int | None, Tensor | None] = {}
         """The attention mask for each window width; None where the kernel needs none."""

@@ -47,17 +47,20 @@ def _serial_layer(ctx: Context, spec: Layer, x: Tensor) -> Tensor:
         return op.add(tape, x, mixer(ctx, spec.attention, ctx.norm(spec.attention_norm, x)))
     residual = x
     x = ctx.norm(None if spec.post_norm else spec.attention_norm, x)
+    normed = x if spec.holds_norm != "no" else None
     x = op.dropout(tape, mixer(ctx, spec.attention, x), spec.dropout)
     x = ctx.norm(spec.attention_out_norm, x)
     attended = x if spec.holds_attention else None
     x = _added(ctx, spec, residual, x)
+    ctx.attention_locals.clear()
     x = ctx.norm(spec.attention_norm if spec.post_norm else None, x)
     residual = x
     x = ctx.norm(None if spec.post_norm else spec.mlp_norm, x)
+    normed = normed if spec.holds_norm == "until_end" else None
     x = op.dropout(tape, feed_forward(ctx, spec.mlp, x), spec.dropout)
     x = ctx.norm(spec.mlp_out_norm, x)
     x = _added(ctx, spec, residual, x)
-    del attended
+    del attended, normed
     return ctx.norm(spec.mlp_norm if spec.post_norm else None, x)
 
 
@@ -68,10 +71,13 @@ def _added(ctx: Context, spec: Layer, residual: Tensor, x: Tensor) -> Tensor:
 
 def _parallel_layer(ctx: Context, spec: Layer, x: Tensor) -> Tensor:
     tape = ctx.tape
-    normed = ctx.norm(spec.attention_norm, x) if spec.mlp_norm is None else None  # a local until the layer ends
+    # With one norm, or names of their own, what norms make are locals until the layer ends.
+    holds = spec.mlp_norm is None or spec.holds_norm == "until_end"
+    normed = ctx.norm(spec.attention_norm, x) if holds else None
+    read = ctx.norm(spec.mlp_norm, x) if holds and spec.mlp_norm is not None else normed
     attended = mixer(ctx, spec.attention, normed or ctx.norm(spec.attention_norm, x))
     attended = op.dropout(tape, attended, spec.dropout)
-    fed = feed_forward(ctx, spec.mlp, normed or ctx.norm(spec.mlp_norm, x))
+    fed = feed_forward(ctx, spec.mlp, read or ctx.norm(spec.mlp_norm, x))
     fed = op.dropout(tape, fed, spec.dropout)
     if spec.residual_first:
         return op.add(tape, op.add(tape, x, attended), fed)

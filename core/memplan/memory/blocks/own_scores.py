@@ -11,12 +11,12 @@ from memplan.memory.blocks.context import Context
 from memplan.memory.tape import Tape, Tensor, given
 
 
-def own_scores(ctx: Context, spec: Attention, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-    """What queries find, as the family that `spec.scores` names writes it."""
-    return _WAYS[spec.scores](ctx, spec, q, k, v)
+def own_scores(ctx: Context, spec: Attention, q: Tensor, k: Tensor, v: Tensor, held: list[Tensor]) -> Tensor:
+    """What queries find, as the family that `spec.scores` names writes it. Its locals are added to `held`."""
+    return _WAYS[spec.scores](ctx, spec, q, k, v, held)
 
 
-def _gpt_neo(ctx: Context, spec: Attention, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+def _gpt_neo(ctx: Context, spec: Attention, q: Tensor, k: Tensor, v: Tensor, held: list[Tensor]) -> Tensor:
     """In fp32, unscaled, under a causal buffer and then the model's mask."""
     tape, dtype = ctx.tape, v.dtype
     wide = op.to(tape, q, "fp32"), op.to(tape, k, "fp32")
@@ -31,7 +31,7 @@ def _gpt_neo(ctx: Context, spec: Attention, q: Tensor, k: Tensor, v: Tensor) -> 
     return output
 
 
-def _mpt(ctx: Context, spec: Attention, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+def _mpt(ctx: Context, spec: Attention, q: Tensor, k: Tensor, v: Tensor, held: list[Tensor]) -> Tensor:
     """Scaled, plus fp32 biases by distance, filled where masked: the scores stay until the function returns."""
     tape = ctx.tape
     product = _product(ctx, spec, q, k)
@@ -40,12 +40,12 @@ def _mpt(ctx: Context, spec: Attention, q: Tensor, k: Tensor, v: Tensor) -> Tens
     scores = op.plus_constant(tape, scores, "fp32")
     scores = _masked(tape, scores)
     weights = op.to(tape, products.softmax(tape, scores, "fp32"), v.dtype)
-    output = _found(ctx, spec, op.dropout(tape, weights, spec.dropout), v)
-    del scores
-    return output
+    weights = op.dropout(tape, weights, spec.dropout)
+    held += [scores, weights]
+    return _found(ctx, spec, weights, v)
 
 
-def _bloom(ctx: Context, spec: Attention, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+def _bloom(ctx: Context, spec: Attention, q: Tensor, k: Tensor, v: Tensor, held: list[Tensor]) -> Tensor:
     """Product, scale and biases by distance in one operation; scores with and without the mask stay until the end."""
     tape, dtype = ctx.tape, q.dtype
     if ctx.batch > 1:
@@ -54,13 +54,11 @@ def _bloom(ctx: Context, spec: Attention, q: Tensor, k: Tensor, v: Tensor) -> Te
     masked = op.plus_constant(tape, scores, ctx.setup.unpacked_dtype)
     weights = op.to(tape, products.softmax(tape, masked, "fp32"), dtype)
     weights = op.dropout(tape, weights, spec.dropout)
-    output = products.matmul(tape, weights, v, q.shape, "weights", "values")
-    result = op.copied(tape, output)
-    del scores, masked
-    return result
+    held += [q, k, v, scores, masked, weights]
+    return op.copied(tape, products.matmul(tape, weights, v, q.shape, "weights", "values"))
 
 
-def _falcon(ctx: Context, spec: Attention, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+def _falcon(ctx: Context, spec: Attention, q: Tensor, k: Tensor, v: Tensor, held: list[Tensor]) -> Tensor:
     """Scaled in place, softmax in the scores' own dtype; with biases by distance the scores are fp32."""
     tape, dtype = ctx.tape, q.dtype
     scores = [_product(ctx, spec, q, k)]
@@ -74,9 +72,8 @@ def _falcon(ctx: Context, spec: Attention, q: Tensor, k: Tensor, v: Tensor) -> T
     if not spec.alibi:
         scores.clear()
     weights = op.dropout(tape, weights, spec.dropout if spec.alibi else 0.0)
-    output = _found(ctx, spec, weights, v)
-    del scores
-    return output
+    held += [*scores, weights]
+    return _found(ctx, spec, weights, v)
 
 
 def _square(ctx: Context, spec: Attention) -> tuple[int, ...]:
@@ -115,7 +112,7 @@ def _masked(tape: Tape, x: Tensor) -> Tensor:
     return op.times(tape, x)
 
 
-_WAYS: dict[str, Callable[[Context, Attention, Tensor, Tensor, Tensor], Tensor]] = {
+_WAYS: dict[str, Callable[[Context, Attention, Tensor, Tensor, Tensor, list[Tensor]], Tensor]] = {
     "gpt_neo": _gpt_neo,
     "mpt": _mpt,
     "bloom": _bloom,
