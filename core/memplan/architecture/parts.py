@@ -352,6 +352,12 @@ class Architecture:
         return found
 
     @property
+    def feeds_rows(self) -> bool:
+        """Whether the first layer reads rows of the token table as the table's module gives them."""
+        added = (self.embedding_norm, self.positions, self.embedding_dropout, self.projections)
+        return self.embedding_scale != "number" and not any(added)
+
+    @property
     def rotary_tables(self) -> tuple[tuple[int, int], ...]:
         """Each table of rotary positions as (number, width); empty without."""
         return rotary_tables(self.kinds)

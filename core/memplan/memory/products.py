@@ -22,6 +22,15 @@ def weight_cast(tape: Tape, weight: Parameter, dtype: str, *, caches: bool = Tru
     return output
 
 
+def input_cast(tape: Tape, x: Tensor, dtype: str) -> Tensor:
+    """Autocast's 16-bit copy of a product's input: made at each use, but of a bare input cached as a weight's is."""
+    if tape.bare_input is not x.storage or x.dtype != "fp32":
+        return to(tape, x, dtype)
+    if tape.bare_cast is None:
+        tape.bare_cast = to(tape, x, dtype)
+    return tape.bare_cast
+
+
 def linear(
     tape: Tape, x: Tensor, weight: Parameter, bias: Parameter | None = None, *, caches_cast: bool = True
 ) -> Tensor:
@@ -31,7 +40,7 @@ def linear(
     if tape.autocast is not None:
         b = weight_cast(tape, bias, tape.autocast) if bias is not None else None
         w = weight_cast(tape, weight, tape.autocast, caches=caches_cast)
-        x = to(tape, x, tape.autocast)
+        x = input_cast(tape, x, tape.autocast)
     weight_trains, input_needs = tape.needs_grad(w), tape.needs_grad(x)
     bias_trains = b is not None and tape.needs_grad(b)
     kept_x = tape.keep(x, "input") if weight_trains else None

@@ -84,6 +84,11 @@ class Setup:
         trains = self.table_trains(tied) or self.saves(table.name)
         return self.unpacked_dtype, trains or self.makes_inputs_need_gradients
 
+    def first_input_is_bare(self, table: Table, tied: bool) -> bool:
+        """Whether autocast takes embeddings that nothing trains, but that need gradients, for a weight."""
+        trains = self.table_trains(tied) or self.saves(table.name)
+        return self.autocast is not None and self.makes_inputs_need_gradients and not trains
+
     def saves(self, module: str) -> bool:
         """Whether a copy of this module trains whole beside the adapters."""
         return any(names_module(name, module) for name in self.saved)

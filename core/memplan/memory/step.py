@@ -94,6 +94,7 @@ def layer_runs(work: Work, batch: Size, sequence: Size) -> tuple[Run, ...]:
     runs: list[Run] = []
     architecture, setup = work.architecture, work.setup
     dtype, needs = setup.first_input(architecture.tokens, architecture.tied)
+    bare = architecture.feeds_rows and setup.first_input_is_bare(architecture.tokens, architecture.tied)
     frozen = replace(setup, base_trains=False)
     position = 0
     for layer, count in architecture.layers:
@@ -102,9 +103,10 @@ def layer_runs(work: Work, batch: Size, sequence: Size) -> tuple[Run, ...]:
             is_frozen = position < work.frozen_layers
             limit = min(left, work.frozen_layers - position) if is_frozen else left
             its_setup = frozen if is_frozen else setup
-            walk = walk_layer(layer, its_setup, batch, sequence, dtype, needs, work.accumulating)
+            walk = walk_layer(layer, its_setup, batch, sequence, dtype, needs, work.accumulating, bare)
             # The next layer meets another input as long as this one changes what its output is like.
-            same = walk.output_dtype == dtype and walk.output_needs_grad == needs
+            same = walk.output_dtype == dtype and walk.output_needs_grad == needs and not bare
+            bare = False
             taken = limit if same else 1
             runs.append(Run(layer, taken, walk))
             dtype, needs = walk.output_dtype, walk.output_needs_grad

@@ -111,6 +111,9 @@ class Tape:
         self.kept: list[Kept] = []
         """Each storage that backward will read, once."""
         self.casts: list[Parameter] = []
+        self.bare_input: Storage | None = None
+        """An fp32 input that was told to need a gradient: autocast takes it for a weight, and caches its cast."""
+        self.bare_cast: Tensor | None = None
         self.packs = 0
         """How many values operations have held for backward so far, weights included."""
         self._sequence = 0
@@ -269,6 +272,7 @@ class Tape:
         for parameter in self.casts:
             parameter.cast = None
         self.casts.clear()
+        self.bare_cast = None
 
     # backward
 

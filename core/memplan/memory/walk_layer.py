@@ -51,13 +51,16 @@ def walk_layer(
     input_dtype: str,
     input_needs_grad: bool,
     accumulating: bool,
+    input_is_bare: bool = False,
 ) -> LayerWalk:
-    """Walk one layer forward and backward."""
+    """Walk one layer forward and backward. A bare input was told to need a gradient without having been made."""
     ctx = Context(tape_for(setup, accumulating, batch), setup, batch, sequence)
     tape, meter = ctx.tape, ctx.tape.meter
     positions_and_masks(ctx, [spec], Tape())  # the model's; they count once, with the ends
     hidden = spec.attention.output.outputs
-    done = _forward(ctx, spec, [tape.leaf((batch, sequence, hidden), input_dtype, needs_grad=input_needs_grad)])
+    given = [tape.leaf((batch, sequence, hidden), input_dtype, needs_grad=input_needs_grad)]
+    tape.bare_input = given[0].storage if input_is_bare else None
+    done = _forward(ctx, spec, given)
     kept, num_kept = meter.now, len(tape.kept)
     meter.restart()
     if done.way_back is not None:
