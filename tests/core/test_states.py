@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import pytest
@@ -20,6 +21,7 @@ from memplan.plan.hardware import Hardware
 from memplan.plan.scenario import Scenario
 from memplan.plan.training import Training
 from tests.core.small_models import LLAMA, SMALL, Config
+from tests.core.truth_cases import cases
 
 
 def training(**values: Any) -> Training:
@@ -177,3 +179,14 @@ def test_one_device_shares_with_nobody(strategy: str) -> None:
         for hardware in (alone, {"devices": 1})
     )
     assert found.peak.total_bytes == plain.peak.total_bytes
+
+
+def test_frozen_layers_are_the_first_whatever_their_kind() -> None:
+    """DeepSeek-V2's first layer is dense, the others are mixtures: two layers that train are two mixtures."""
+    config = next(case["model"] for case in cases("families_experts.json") if case["id"] == "deepseek_v2, lora")
+    dense, experts = architecture_of(config).kinds
+    each = [sum(prod(weight.shape) for weight in layer.weights()) for layer in (dense, experts)]
+    freeze = {"trainable_layers": 2, "head": False, "embeddings": False}
+    found = states(config, frozen_layers=1, method="freeze", freeze=freeze)
+    assert each[0] != each[1]
+    assert found.trainable == 2 * each[1]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from memplan.architecture.parts import Architecture
 from memplan.memory.optimizers import (
@@ -66,9 +66,7 @@ def exact_states(
 
     Experts that `expert_parallel` devices share out already are cut among the others alone.
     """
-    tensors = held_tensors(architecture, setup)
-    if training.method == "freeze":
-        tensors = tuple(_thawed(architecture, setup, training, frozen_layers))
+    tensors = held_tensors(architecture, setup, frozen_layers)
     if shards > 1:
         fewer = shards // expert_parallel
         tensors = tuple(sharded_tensor(tensor, fewer if tensor.of_experts else shards) for tensor in tensors)
@@ -88,25 +86,6 @@ def exact_states(
         adapter_parameters=sum(t.total_values for t in tensors if t.adapter),
         paged=paged,
     )
-
-
-def _thawed(architecture: Architecture, setup: Setup, training: Training, frozen_layers: int) -> list[HeldTensor]:
-    """Under method freeze: which tensors of the layers train, by where they stand."""
-    outer = {weight.name for weight in architecture.outer_weights()}
-    tensors, total = [], architecture.num_layers
-    for t in held_tensors(architecture, setup):
-        if t.name in outer:
-            tensors.append(t)
-        else:
-            frozen = round(t.count * frozen_layers / total)
-            tensors += [
-                _with(t, count, trains) for count, trains in ((frozen, False), (t.count - frozen, True)) if count
-            ]
-    return tensors
-
-
-def _with(t: HeldTensor, count: int, trains: bool) -> HeldTensor:
-    return replace(t, count=count, trains=trains)
 
 
 def states_of_size(parameters: int, assumed: int, setup: Setup, training: Training, exact: States) -> States:

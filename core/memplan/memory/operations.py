@@ -154,8 +154,8 @@ def mul_by_row_scalar(tape: Tape, x: Tensor, scalar: Tensor) -> Tensor:
     return tape.record(output, (x, scalar), run)
 
 
-def scale(tape: Tape, x: Tensor, weight: Parameter | Tensor) -> Tensor:
-    """weight * x along the last axis (a norm's gain). Keeps x when the weight trains."""
+def scale(tape: Tape, x: Tensor, weight: Parameter | Tensor, *, weight_first: bool = True) -> Tensor:
+    """weight * x, or x * weight, along the last axis (a norm's gain). Keeps x when the weight trains."""
     weight_trains, input_needs = tape.needs_grad(weight), tape.needs_grad(x)
     kept_w = None
     if input_needs and isinstance(weight, Tensor):
@@ -166,18 +166,19 @@ def scale(tape: Tape, x: Tensor, weight: Parameter | Tensor) -> Tensor:
     output = tape.new(x.shape, promoted(x.dtype, weight.dtype))
     if not (weight_trains or input_needs):
         return output
-    shape, w_shape = x.shape, weight.shape
+    shape = x.shape
 
     def run(grads: list[Tensor | None]) -> Grads:
-        # The weight comes first in `weight * x`: its full-sized product stands while the input's is made.
         held, dtype = (kept, kept_w), given(grads).dtype
-        full = tape.new(shape, dtype) if weight_trains else None
+        full = tape.new(shape, dtype) if weight_trains else None  # the weight's, which the walk sums
         grad_x = tape.new(shape, dtype) if input_needs else None
-        grad_w = tape.new(w_shape, dtype) if weight_trains else None
-        del full, held
-        return grad_x, grad_w
+        del held
+        return (full, grad_x) if weight_first else (grad_x, full)
 
-    return tape.record(output, (x, weight), run)
+    tape.record(output, (weight, x) if weight_first else (x, weight), run)
+    assert output.node is not None, "it was recorded"
+    output.node.sums = (0 if weight_first else 1, weight.shape)
+    return output
 
 
 def times(tape: Tape, x: Tensor) -> Tensor:

@@ -59,16 +59,34 @@ class HeldTensor:
 
 
 @lru_cache(maxsize=512)
-def held_tensors(architecture: Architecture, setup: Setup) -> tuple[HeldTensor, ...]:
-    """Every parameter tensor of the model and its adapters, in the order of the model's own parameters."""
+def held_tensors(architecture: Architecture, setup: Setup, frozen_layers: int = 0) -> tuple[HeldTensor, ...]:
+    """Every parameter tensor of the model and its adapters, in the order of the model's own parameters.
+
+    So many of the first layers do not train.
+    """
     tensors = list(outer_tensors(architecture, setup))
-    for layer, count in architecture.kinds.items():
-        tensors += [replace(tensor, count=count * tensor.count) for tensor in layer_tensors(layer, setup)]
+    for layer, trains, count in _layers_by_training(architecture, frozen_layers):
+        one = layer_tensors(layer, setup if trains else replace(setup, base_trains=False))
+        tensors += [replace(tensor, count=count * tensor.count) for tensor in one]
     tensors += [replace(_held(weight, setup), count=count) for weight, count in architecture.idle]
     if setup.adapted:
         tensors += _adapters(architecture, setup)
         tensors += _saved(architecture, setup)
     return tuple(tensors)
+
+
+def _layers_by_training(architecture: Architecture, frozen_layers: int) -> Iterator[tuple[Layer, bool, int]]:
+    """Each kind of layer, whether it trains, and how many of it do or do not."""
+    counts: dict[tuple[Layer, bool], int] = {}
+    position = 0
+    for layer, count in architecture.layers:
+        frozen = min(count, max(0, frozen_layers - position))
+        for trains, some in ((False, frozen), (True, count - frozen)):
+            if some:
+                counts[layer, trains] = counts.get((layer, trains), 0) + some
+        position += count
+    for (layer, trains), count in counts.items():
+        yield layer, trains, count
 
 
 def outer_tensors(architecture: Architecture, setup: Setup) -> list[HeldTensor]:

@@ -68,7 +68,7 @@ def given(grads: list[Tensor | None]) -> Tensor:
 class Node:
     """One step of the backward pass: takes its outputs' gradients, gives its inputs'."""
 
-    __slots__ = ("dtypes", "edges", "holds", "kind", "num_outputs", "run", "sequence", "unpacked_once")
+    __slots__ = ("dtypes", "edges", "holds", "kind", "num_outputs", "run", "sequence", "sums", "unpacked_once")
 
     def __init__(
         self,
@@ -83,6 +83,8 @@ class Node:
         self.kind, self.num_outputs = kind, num_outputs
         self.holds = False
         """Whether its formula reads values held from forward."""
+        self.sums: tuple[int, tuple[Size, ...]] | None = None
+        """Which of its results is summed up, and to what shape."""
         self.unpacked_once = False
         """Whether a checkpoint gives it those values, and holds them no longer than the formula runs."""
 
@@ -326,9 +328,11 @@ class Tape:
         return self.meter.now
 
     def _cast_to_inputs(self, node: Node, results: list[Tensor | None]) -> None:
-        """Gradients come in the dtypes of what they are gradients of (PyTorch, engine.cpp, validate_outputs)."""
+        """Gradients take shape and dtype of what they are gradients of (PyTorch, engine.cpp, validate_outputs)."""
         for index, edge in enumerate(node.edges):
             result = results[index]
+            if result is not None and node.sums is not None and node.sums[0] == index:
+                results[index] = result = self.new(node.sums[1], result.dtype)
             if edge is not None and result is not None and result.dtype != node.dtypes[index]:
                 results[index] = self.new(result.shape, node.dtypes[index])
 

@@ -14,7 +14,7 @@ def xielu(tape: Tape, x: Tensor, alpha_p: Parameter, alpha_n: Parameter) -> Tens
     above = op.add(tape, squared, op.times(tape, x))
     del squared
     curve = _curve(tape, x)
-    bent = op.scale(tape, curve, slope_n)
+    bent = op.scale(tape, curve, slope_n, weight_first=False)
     del curve
     below = op.add(tape, bent, op.times(tape, x))
     del bent
