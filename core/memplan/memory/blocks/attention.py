@@ -221,9 +221,9 @@ def _eager(
     shared = spec.kv_heads in (1, spec.heads)
     copies = in_token_order, in_token_order and shared
     of_scores = "fp32" if isinstance(spec, Attention) and spec.scores_in_fp32 else dtype
-    wide = [op.to(tape, q, of_scores), op.to(tape, k, of_scores)]
-    product = products.matmul(tape, *wide, _square(ctx, spec), "queries", "keys", copies=copies)
-    wide.clear()
+    wide_q, wide_k = op.to(tape, q, of_scores), op.to(tape, k, of_scores)
+    product = products.matmul(tape, wide_q, wide_k, _square(ctx, spec), "queries", "keys", copies=copies)
+    del wide_q, wide_k
     weights = op.times(tape, product)
     del product
     if spec.softcap:
