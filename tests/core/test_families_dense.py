@@ -24,10 +24,6 @@ from tests.core.truth_cases import DRIFT, FIRST_DRIFT, by_id, cases, errors, sce
 
 CASES = cases("families_dense.json")
 KNOWN_GAPS = {
-    "bloom d, qlora": 0.0036,
-    # The model's biases by distance are held by checkpoints.
-    "falcon rw, qlora": 0.0038,
-    "mpt, qlora": 0.0034,
     # PEFT's "all-linear" reaches into the tower as well: idle adapters, a fifth of a percent of a published model.
     "gemma3, lora": 0.0057,
     "mistral3, lora": 0.0219,

@@ -153,6 +153,8 @@ class Attention:
     """Whose way of writing out scores it is where the family has one of its own."""
     alibi: bool = False
     """Biases by distance are part of the mask, for each head (Falcon RW)."""
+    bias_distances: int = 0
+    """How many distances the model's table of biases has, whatever the sequence (MPT)."""
     rotary_dim: int = 0
     """How many values of each head positions turn; 0 for none."""
     rotary: Rotary = Rotary()

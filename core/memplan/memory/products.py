@@ -88,6 +88,7 @@ def matmul(
     """
     if tape.autocast is not None:
         b, a = to(tape, b, tape.autocast), to(tape, a, tape.autocast)
+    arguments = a, b  # alive until the product is made
     if copies[0]:
         a = copied(tape, a)
     if copies[1]:
@@ -96,6 +97,7 @@ def matmul(
     kept_a = tape.keep(a, role_a) if b_needs else None
     kept_b = tape.keep(b, role_b) if a_needs else None
     output = tape.new(shape, a.dtype)
+    del arguments
     if not (a_needs or b_needs):
         return output
     a_shape, b_shape = a.shape, b.shape

@@ -75,11 +75,11 @@ def walk_ends(
         tape.backward(state.loss)
     state.loss = None
     loss_backward, held_in_backward = _noted(meter), now_of(meter)
+    ctx.release_shared()  # the layers are through, and with them whatever held these
     if way_back is not None and with_loss:
         tape.backward(way_back)
     way_back = None
     embedding_backward, state.logits = peak_of(meter), None
-    ctx.release_shared()
     return EndsWalk(
         start=start,
         held_in_forward=held_in_forward,

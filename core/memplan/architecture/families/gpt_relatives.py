@@ -182,6 +182,7 @@ def _mpt(reader: ConfigReader) -> Architecture:
             fused="by_part",
             dropout=own.fraction("attn_pdrop", 0.0),
             scores="mpt",
+            bias_distances=reader.size("max_seq_len", default=2048),
         ),
         mlp=_mlp(("up_proj", "down_proj"), hidden, 4 * hidden, "gelu", bias=False),
         attention_norm=_norm("norm_1", hidden, bias=False),
@@ -220,7 +221,10 @@ def _falcon(reader: ConfigReader) -> Architecture:
         holds_attention=True,
         holds_norm="until_end",
     )
-    return _decoder(reader, hidden, ((layer, reader.size("num_hidden_layers", default=32)),), tied=True)
+    model = _decoder(reader, hidden, ((layer, reader.size("num_hidden_layers", default=32)),), tied=True)
+    attention = layer.attention
+    unread = attention.rotary_dim == 0  # frequencies that come with the model, though biases take their place
+    return replace(model, buffers=(2 * attention.head_dim,) * 2 if unread else ())
 
 
 def _falcon_attention(reader: ConfigReader, hidden: int, heads: int, *, bias: bool, newer: bool) -> Attention:

@@ -51,7 +51,7 @@ def attention(ctx: Context, spec: Attention, x: Tensor) -> Tensor:
             del opened
         result = ctx.linear(spec.output, output, spec.name)
         if spec.scores == "bloom":
-            ctx.attention_locals += [q, k, v, *held]
+            ctx.attention_locals += [q, k, v, result, *held]
         return result
 
 
@@ -211,6 +211,15 @@ def _square(ctx: Context, spec: Attention | LatentAttention) -> tuple[Size, ...]
     return (ctx.batch, spec.heads, ctx.sequence, ctx.sequence)
 
 
+def _product(
+    ctx: Context, spec: Attention | LatentAttention, q: Tensor, k: Tensor, copies: tuple[bool, bool]
+) -> Tensor:
+    """q @ k.T; casts of them for the scores go once it is made."""
+    dtype = "fp32" if isinstance(spec, Attention) and spec.scores_in_fp32 else q.dtype
+    q, k = op.to(ctx.tape, q, dtype), op.to(ctx.tape, k, dtype)
+    return products.matmul(ctx.tape, q, k, _square(ctx, spec), "queries", "keys", copies=copies)
+
+
 def _eager(
     ctx: Context, spec: Attention | LatentAttention, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None
 ) -> Tensor:
@@ -220,12 +229,7 @@ def _eager(
     in_token_order = ctx.batch > 1 and isinstance(spec, Attention) and (not joined(spec) or spec.rotary.by_token)
     shared = spec.kv_heads in (1, spec.heads)
     copies = in_token_order, in_token_order and shared
-    of_scores = "fp32" if isinstance(spec, Attention) and spec.scores_in_fp32 else dtype
-    wide_q, wide_k = op.to(tape, q, of_scores), op.to(tape, k, of_scores)
-    product = products.matmul(tape, wide_q, wide_k, _square(ctx, spec), "queries", "keys", copies=copies)
-    del wide_q, wide_k
-    weights = op.times(tape, product)
-    del product
+    weights = op.times(tape, _product(ctx, spec, q, k, copies))
     if spec.softcap:
         weights = op.times(tape, weights)
         weights = op.pointwise_by_output(tape, weights, "capped scores")

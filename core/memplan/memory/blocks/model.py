@@ -98,14 +98,25 @@ def positions_and_masks(ctx: Context, layers: Sequence[Layer], tape: Tape) -> li
         del angles
         if any(layer.attention.rotary.spread != "no" for layer in layers):
             held += [ctx.cos, ctx.sin]
-    own = (one.attention for one in layers if isinstance(one.attention, Attention) and one.attention.scores == "bloom")
-    heads = next((attention.heads for attention in own), 0)
-    if heads:  # biases by distance, for each head of each sequence
-        held.append(tape.new((ctx.batch * heads, 1, ctx.sequence), dtype))
+    own = next((one.attention for one in layers if isinstance(one.attention, Attention)), None)
+    held += _biases_by_distance(ctx, own, tape, dtype) if own is not None else []
     for window in {layer.attention.window for layer in layers}:
         ctx.masks[window] = _mask(ctx, layers, window, tape, dtype)
         if (mask := ctx.masks[window]) is not None:
             held.append(mask)
+    return held
+
+
+def _biases_by_distance(ctx: Context, spec: Attention, tape: Tape, dtype: str) -> list[Tensor]:
+    """Biases by distance of each head; Falcon makes positions beside them, which no layer reads."""
+    if spec.bias_distances:
+        return [tape.new((spec.heads, 1, spec.bias_distances), "fp32")]
+    if not (spec.alibi or spec.scores == "bloom"):
+        return []
+    held = [tape.new((ctx.batch * spec.heads, 1, ctx.sequence), dtype)]
+    if spec.alibi:
+        held.append(tape.new((1, ctx.sequence), "int64"))
+        held += [tape.new((1, ctx.sequence, spec.head_dim), dtype) for _ in range(2)]
     return held
 
 
