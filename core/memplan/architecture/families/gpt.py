@@ -46,6 +46,7 @@ def _gpt2(reader: ConfigReader) -> Architecture:
         attention_norm=Norm("ln_1", "layer", hidden, bias=True),
         mlp_norm=Norm("ln_2", "layer", hidden, bias=True),
         dropout=reader.fraction("resid_pdrop", 0.1),
+        holds_attention=True,
     )
     return Architecture(
         model_type=reader.model_type,

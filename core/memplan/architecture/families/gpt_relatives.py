@@ -61,6 +61,7 @@ def _gpt_bigcode(reader: ConfigReader) -> Architecture:
         attention_norm=_norm("ln_1", hidden),
         mlp_norm=_norm("ln_2", hidden),
         dropout=reader.fraction("resid_pdrop", 0.1),
+        holds_attention=True,
     )
     return replace(
         _decoder(reader, hidden, ((layer, reader.size("n_layer", default=12)),), tied=True),
@@ -133,6 +134,7 @@ def _gpt_neo(reader: ConfigReader) -> Architecture:
         attention_norm=_norm("ln_1", hidden),
         mlp_norm=_norm("ln_2", hidden),
         dropout=reader.fraction("resid_dropout", 0.0),
+        holds_attention=True,
         buffers=(positions * positions,),
     )
     return replace(

@@ -28,6 +28,7 @@ def _gpt_neo(ctx: Context, spec: Attention, q: Tensor, k: Tensor, v: Tensor, hel
     weights = op.dropout(tape, weights, spec.dropout)
     output = _found(ctx, spec, weights, v)
     del wide
+    ctx.returned_weights = weights.detached()
     return output
 
 
@@ -41,7 +42,8 @@ def _mpt(ctx: Context, spec: Attention, q: Tensor, k: Tensor, v: Tensor, held: l
     scores = _masked(tape, scores)
     weights = op.to(tape, products.softmax(tape, scores, "fp32"), v.dtype)
     weights = op.dropout(tape, weights, spec.dropout)
-    held += [scores, weights]
+    held.append(scores)
+    ctx.returned_weights = weights.detached()
     return _found(ctx, spec, weights, v)
 
 
@@ -54,7 +56,8 @@ def _bloom(ctx: Context, spec: Attention, q: Tensor, k: Tensor, v: Tensor, held:
     masked = op.plus_constant(tape, scores, ctx.setup.unpacked_dtype)
     weights = op.to(tape, products.softmax(tape, masked, "fp32"), dtype)
     weights = op.dropout(tape, weights, spec.dropout)
-    held += [q, k, v, scores, masked, weights]
+    held += [q, k, v, scores, masked]
+    ctx.returned_weights = weights.detached()
     return op.copied(tape, products.matmul(tape, weights, v, q.shape, "weights", "values"))
 
 
@@ -72,7 +75,8 @@ def _falcon(ctx: Context, spec: Attention, q: Tensor, k: Tensor, v: Tensor, held
     if not spec.alibi:
         scores.clear()
     weights = op.dropout(tape, weights, spec.dropout if spec.alibi else 0.0)
-    held += [*scores, weights]
+    held += scores
+    ctx.returned_weights = weights.detached()
     return _found(ctx, spec, weights, v)
 
 
