@@ -224,9 +224,8 @@ def _falcon(reader: ConfigReader) -> Architecture:
         holds_norm="until_end",
     )
     model = _decoder(reader, hidden, ((layer, reader.size("num_hidden_layers", default=32)),), tied=True)
-    attention = layer.attention
-    unread = attention.rotary_dim == 0  # frequencies that come with the model, though biases take their place
-    return replace(model, buffers=(2 * attention.head_dim,) * 2 if unread else ())
+    unread = reader.flag("alibi", False)  # frequencies of positions come with the model, though biases replace them
+    return replace(model, buffers=(2 * read_head_dim(reader, hidden, heads),) * 2 if unread else ())
 
 
 def _falcon_attention(reader: ConfigReader, hidden: int, heads: int, *, bias: bool, newer: bool) -> Attention:
