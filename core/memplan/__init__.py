@@ -101,6 +101,8 @@ if TYPE_CHECKING:  # The same names for type checkers and editors; a test holds 
     from memplan.plan_estimates import estimate_plan as estimate_plan
     from memplan.report import REPORT_FORMATS as REPORT_FORMATS
     from memplan.report import report as report
+    from memplan.report.set_up import set_up_lines as set_up_lines
+    from memplan.report.set_up import warning_lines as warning_lines
     from memplan.resources import resource as resource
     from memplan.result import INSTANT_TITLES as INSTANT_TITLES
     from memplan.result import TERMS as TERMS
@@ -176,6 +178,7 @@ _NAMES: dict[str, str] = {
     "plan.scenario": "PLAN_VERSION Plan Scenario",
     "plan.training": "Freeze Lora Quantization Training",
     "report": "REPORT_FORMATS report",
+    "report.set_up": "set_up_lines warning_lines",
     "resources": "resource",
     "result": (
         "INSTANT_TITLES TERMS Advice Basis Estimate HostMemory Instant InstantName LedgerRow Need "

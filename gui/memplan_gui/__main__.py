@@ -52,6 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     has_display = os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
     if given and given.screenshot and sys.platform.startswith("linux") and not has_display:
         os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+    os.environ.setdefault("QT_HASH_SEED", "0")  # otherwise a PDF lists its fonts in an order that changes by run
     from memplan_gui.application import Options, start
 
     if given is None:

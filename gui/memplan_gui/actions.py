@@ -34,6 +34,8 @@ COMMANDS: tuple[Command, ...] = (
     Command("save_as", "&File", "Save &as…", "Ctrl+Shift+S"),
     Command("-", "&File"),
     Command("export_chart", "&File", "Export &chart…", "Ctrl+E"),
+    Command("export_sheet", "&File", "Export &design-review sheet…", "Ctrl+Shift+E"),
+    Command("print_sheet", "&File", "&Print design-review sheet…", "Ctrl+P"),
     Command("-", "&File"),
     Command("quit", "&File", "&Quit", "Ctrl+Q"),
     Command("undo", "&Edit", "&Undo", "Ctrl+Z"),

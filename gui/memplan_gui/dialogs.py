@@ -16,6 +16,7 @@ from memplan_gui.theme import Theme
 PLAN_FILTER = "Plans (*.memplan)"
 OPEN_FILTER = "Plans and model configurations (*.memplan *.json);;All files (*)"
 CONFIG_FILTER = "Model configurations (*.json);;All files (*)"
+SHEET_FILTER = "PDF (*.pdf);;PNG picture (*.png);;SVG picture (*.svg)"
 PICTURE_FILTER = "PNG picture (*.png);;SVG picture (*.svg);;PDF (*.pdf)"
 
 Wish = Literal["save", "discard", "cancel"]

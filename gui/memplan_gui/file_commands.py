@@ -35,6 +35,17 @@ class FileCommands(QObject):
         super().__init__(window)
         self._window, self._document, self._settings = window, document, settings
 
+    def slots(self) -> dict[str, Callable[[], object]]:
+        """Each command's slot, by its id."""
+        return {
+            "new": self.new,
+            "open": self.open,
+            "open_config": self.open_config,
+            "open_example": self.open_example,
+            "save": self.save,
+            "save_as": self.save_as,
+        }
+
     def new(self) -> None:
         """Begin another plan."""
         if self.may_go_on():
@@ -52,7 +63,7 @@ class FileCommands(QObject):
         """Ask for a config.json and make it the scenario's model."""
         path = dialogs.ask_open(self._window, "Open config.json as model", dialogs.CONFIG_FILTER, self._folder())
         if path is not None:
-            self._try(lambda: self._document.take_config(path))
+            self.attempt(lambda: self._document.take_config(path))
 
     def open_example(self) -> None:
         """Show the example; it has no file, so that saving asks for one."""
@@ -64,11 +75,11 @@ class FileCommands(QObject):
         """Open a plan, or take a config.json as the scenario's model: the file itself says which it is."""
         if path.suffix == PLAN_SUFFIX:
             return self.open_plan(path)
-        return self._try(lambda: self._open_either(path))
+        return self.attempt(lambda: self._open_either(path))
 
     def open_plan(self, path: Path) -> bool:
         """Open a plan file. It is read first: what cannot be opened asks nothing of the open document."""
-        taken = self._try(lambda: self._begin(load_plan(path), path))
+        taken = self.attempt(lambda: self._begin(load_plan(path), path))
         if not taken and not path.exists():
             self._settings.forget_recent(path)
             self.recent_changed.emit()
@@ -89,21 +100,21 @@ class FileCommands(QObject):
         """Ask for a file and save the plan there."""
         own = self._document.path
         name = own.name if own else file_stem(self._document.name) + PLAN_SUFFIX
-        path = dialogs.ask_save(self._window, "Save as", dialogs.PLAN_FILTER, str(self._folder_to_write() / name))
+        path = dialogs.ask_save(self._window, "Save as", dialogs.PLAN_FILTER, str(self.folder_to_write() / name))
         return path is not None and self._save(path)
 
     def export_chart(self, chart: ChartPanel, title: str, subtitle: str, sentence: str) -> None:
         """Ask for a file and paint the chart into it."""
-        from memplan_gui.charts.export import export
+        from memplan_gui.charts.export import export, today
 
         paint = chart.painter_of_picture(title, subtitle, sentence)
         if paint is None:
             self.failed.emit("There is no chart to export: the estimate could not be made.")
             return
         scenario = self._document.scenario.name
-        name = str(self._folder_to_write() / f"{file_stem(self._document.name, scenario)}.png")
+        name = str(self.folder_to_write() / f"{file_stem(self._document.name, scenario)}.png")
         path = dialogs.ask_save(self._window, "Export chart", dialogs.PICTURE_FILTER, name)
-        if path is not None and self._try(lambda: export(path, paint, QSizeF(PICTURE_SIZE), title)):
+        if path is not None and self.attempt(lambda: export(path, [paint], QSizeF(PICTURE_SIZE), title, today())):
             self.written.emit(f"Exported {path.name}")
 
     def may_go_on(self) -> bool:
@@ -112,6 +123,28 @@ class FileCommands(QObject):
             return True
         wish = dialogs.ask_about_changes(self._window, self._document.name)
         return self.save() if wish == "save" else wish == "discard"
+
+    def attempt(self, action: Callable[[], None]) -> bool:
+        """Do something with a file; what goes wrong is told in the window. Says whether it went well."""
+        try:
+            action()
+        except MemplanError as problem:
+            self.failed.emit(str(problem))
+            return False
+        self.done.emit()
+        return True
+
+    def remember(self, path: Path) -> None:
+        """Put a plan's file on top of the recent ones."""
+        self._settings.add_recent(path)
+        self.recent_changed.emit()
+
+    def folder_to_write(self) -> Path:
+        """Beside the plan's file, or among the person's documents: never beside what comes with memplan."""
+        own = self._document.path
+        if own is not None and not own.absolute().is_relative_to(resource("examples").absolute()):
+            return own.parent
+        return Path(QStandardPaths.writableLocation(QStandardPaths.StandardLocation.DocumentsLocation) or Path.home())
 
     def _open_either(self, path: Path) -> None:
         try:
@@ -138,27 +171,6 @@ class FileCommands(QObject):
         self.done.emit()
         self.written.emit(f"Saved {path.name}")
         return True
-
-    def _try(self, action: Callable[[], None]) -> bool:
-        try:
-            action()
-        except MemplanError as problem:
-            self.failed.emit(str(problem))
-            return False
-        self.done.emit()
-        return True
-
-    def remember(self, path: Path) -> None:
-        """Put a plan's file on top of the recent ones."""
-        self._settings.add_recent(path)
-        self.recent_changed.emit()
-
-    def _folder_to_write(self) -> Path:
-        """Beside the plan's file, or among the person's documents: never beside what comes with memplan."""
-        own = self._document.path
-        if own is not None and not own.absolute().is_relative_to(resource("examples").absolute()):
-            return own.parent
-        return Path(QStandardPaths.writableLocation(QStandardPaths.StandardLocation.DocumentsLocation) or Path.home())
 
     def _folder(self) -> str:
         if self._document.path is not None:

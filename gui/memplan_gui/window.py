@@ -175,18 +175,15 @@ class Window(QMainWindow):
 
     def _slots(self) -> dict[str, Callable[[], object]]:
         from memplan_gui import dialogs
+        from memplan_gui.sheet_commands import SheetCommands
         from memplan_gui.view_commands import ChartCommands, ScenarioCommands
 
         panel, files, chart = self.answer_panel, self.files, self.answer_panel.chart
         scenarios = ScenarioCommands(self, self.document)
         pictures = ChartCommands(self, self.document, self.answers, panel)
         return {
-            "new": files.new,
-            "open": files.open,
-            "open_config": files.open_config,
-            "open_example": files.open_example,
-            "save": files.save,
-            "save_as": files.save_as,
+            **files.slots(),
+            **SheetCommands(self, self.document, self.answers, files, self._settings).slots(),
             "quit": self.close,
             **scenarios.slots(),
             **pictures.slots(files.export_chart),

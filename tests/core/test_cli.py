@@ -213,7 +213,10 @@ def test_a_report_is_printed_or_written_whole(fits: str, tmp_path: Path, capsys:
     assert (tmp_path / "r.csv").read_text(encoding="utf-8").splitlines()[0].endswith(",bytes,gb")
     before = sorted(tmp_path.iterdir())
     for name, words in [
-        ("r.pdf", "there is no report in format 'pdf'; there are md, csv and html."),
+        (
+            "r.doc",
+            "r.doc: there is no report in format 'doc'. End the file's name in .md, .csv, .html, .pdf, .png or .svg.",
+        ),
         ("no/r.md", "the folder does not exist"),
     ]:
         assert run(["report", fits, "-o", str(tmp_path / name)]) == 2

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
+import time
+from datetime import date
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -26,6 +28,7 @@ from memplan_gui.presenters.stack import stack_chart
 
 SVG = "{http://www.w3.org/2000/svg}"
 SIZE = QSizeF(PICTURE_SIZE)
+DAY = date(2026, 11, 29)
 
 
 @pytest.fixture
@@ -151,23 +154,31 @@ def test_png_is_twice_as_fine_as_its_size(paint: Paint) -> None:
 
 
 def test_pdf_is_one_page_of_the_pictures_shape(paint: Paint) -> None:
-    data = pdf_bytes(paint, SIZE, "t")
+    data = pdf_bytes([paint], SIZE, "t", DAY)
     assert data.startswith(b"%PDF-")
     box = re.search(rb"/MediaBox \[0 0 ([0-9.]+) ([0-9.]+)\]", data)
     assert box is not None
     assert float(box[1]) / float(box[2]) == pytest.approx(2, rel=0.01)
 
 
+def test_a_pdf_of_the_same_pictures_has_the_same_bytes_all_day(paint: Paint) -> None:
+    first = pdf_bytes([paint, paint], SIZE, "t", DAY)
+    time.sleep(1.1)  # a PDF tells the second in which it was written, unless somebody sees to it
+    assert pdf_bytes([paint, paint], SIZE, "t", DAY) == first
+    assert first.count(b"/MediaBox") == 2
+    assert b"D:20261129000000Z" in first
+
+
 @pytest.mark.parametrize("name", ["chart", "chart.bmp"])
 def test_an_unknown_format_is_refused_in_words(paint: Paint, tmp_path: Path, name: str) -> None:
     with pytest.raises(MemplanError, match=r"End it in \.png, \.svg or \.pdf"):
-        export(tmp_path / name, paint, SIZE, "t")
+        export(tmp_path / name, [paint], SIZE, "t", DAY)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_failed_export_leaves_what_was_there(paint: Paint, tmp_path: Path) -> None:
     with pytest.raises(MemplanError, match="folder does not exist"):
-        export(tmp_path / "missing" / "chart.png", paint, SIZE, "t")
+        export(tmp_path / "missing" / "chart.png", [paint], SIZE, "t", DAY)
 
 
 @pytest.fixture

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
+from memplan.cli.arguments import json_option, plan_argument, unit_option
 from memplan.cli.exchange_commands import import_command
+from memplan.cli.report_command import report_command
 from memplan.cli.scenario_options import ScenarioCommand, with_options
 from memplan.units import Unit
 from memplan.version import PLAN_SUFFIX, __version__
@@ -18,16 +20,6 @@ if TYPE_CHECKING:
     from memplan.cli.source import Source
 
 FITS, NOTHING_FOUND, DOES_NOT_FIT = 0, 2, 3
-
-plan_argument = click.argument("plan", metavar="PLAN")
-json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON, amounts in bytes.")
-unit_option = click.option(
-    "--unit",
-    type=click.Choice(["gib", "gb"], case_sensitive=False),
-    default="gib",
-    show_default=True,
-    help="GiB is 2^30 bytes, GB is 10^9.",
-)
 
 
 class ReaderGoneError(Exception):
@@ -194,32 +186,6 @@ def levers(plan: str, as_json: bool, unit: str, **options: Any) -> int:
 
 
 @memplan_command.command()
-@plan_argument
-@click.option(
-    "-o",
-    "--output",
-    metavar="FILE",
-    help="Where to write it: FILE.md, FILE.html or FILE.csv. Without it, prints Markdown.",
-)
-@unit_option
-def report(plan: str, output: str | None, unit: str) -> int:
-    """Write a plan's estimates as a document."""
-    from memplan.disk import write_file
-    from memplan.report import report as write_report
-
-    source = _read(plan)
-    with source.naming_it():
-        text = write_report(source.plan, Path(output).suffix if output else "md", _unit(unit))
-    if source.note:
-        click.echo(source.note, err=True)
-    if output is None:
-        click.echo(text, nl=False)
-    else:
-        write_file(Path(output), text.encode())
-    return FITS
-
-
-@memplan_command.command()
 @click.argument("plan", metavar="[PLAN]", required=False)
 @json_option
 def evidence(plan: str | None, as_json: bool) -> int:
@@ -241,6 +207,7 @@ def evidence(plan: str | None, as_json: bool) -> int:
 
 
 memplan_command.add_command(import_command)
+memplan_command.add_command(report_command)
 
 
 @memplan_command.group()

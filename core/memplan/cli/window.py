@@ -4,13 +4,24 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
 from importlib import import_module
 from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from memplan.errors import MemplanError
 
+if TYPE_CHECKING:
+    from memplan.plan.scenario import Plan
+    from memplan.units import Unit
+
 _NEEDED = ("PySide6", "pyqtgraph", "memplan_gui")
 _DISPLAYS = ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM")
+
+
+PICTURE_SUFFIXES = (".pdf", ".png", ".svg")
+"""Endings of files that only the window's package can draw."""
 
 
 def run_window(file: str | None = None) -> int:
@@ -28,12 +39,7 @@ def open_on(file: str | None) -> int:
     Raises:
         MemplanError: what the window needs is not installed, or there is no display.
     """
-    missing = [name for name in _NEEDED if find_spec(name) is None]
-    if missing:
-        raise MemplanError(
-            f"the window needs {' and '.join(missing)}, which this installation lacks.",
-            remedy='Install it: pip install "memplan[gui]". All commands work without it; see memplan --help.',
-        )
+    _need_qt("the window", "All commands work without it; see memplan --help.")
     if sys.platform.startswith("linux") and not any(os.environ.get(name) for name in _DISPLAYS):
         # Qt would end the process with a crash.
         raise MemplanError(
@@ -43,3 +49,23 @@ def open_on(file: str | None) -> int:
     # By name and late: the core knows the window's door and nothing behind it.
     gui = import_module("memplan_gui.__main__")
     return int(gui.main([file] if file is not None else []))
+
+
+def draw_sheets(path: Path, plan: Plan, positions: Sequence[int], unit: Unit) -> None:
+    """Draw the design-review sheets of scenarios into a file: all of them into a PDF, the first into a picture.
+
+    Raises:
+        MemplanError: what draws is not installed, a scenario cannot be estimated, or the file cannot be written.
+    """
+    _need_qt(f"a report in {path.suffix}", "Reports in .md, .html and .csv work without it.")
+    os.environ.setdefault("QT_HASH_SEED", "0")  # read once, by Qt: otherwise the order of a PDF's fonts changes by run
+    import_module("memplan_gui.sheet_files").write_sheets(path, plan, positions, unit)
+
+
+def _need_qt(what: str, otherwise: str) -> None:
+    missing = [name for name in _NEEDED if find_spec(name) is None]
+    if missing:
+        raise MemplanError(
+            f"{what} needs {' and '.join(missing)}, which this installation lacks.",
+            remedy=f'Install it: pip install "memplan[gui]". {otherwise}',
+        )

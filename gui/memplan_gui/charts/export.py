@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+import re
+from collections.abc import Callable, Sequence
+from datetime import UTC, date, datetime
 from pathlib import Path
 
-from PySide6.QtCore import QBuffer, QIODevice, QMarginsF, QRectF, QSizeF
+from PySide6.QtCore import QBuffer, QIODevice, QMarginsF, QRectF, QSizeF, QUuid
 from PySide6.QtGui import QImage, QPageLayout, QPageSize, QPainter, QPdfWriter
 from PySide6.QtSvg import QSvgGenerator
 
@@ -15,6 +18,14 @@ Paint = Callable[[QPainter], None]
 SVG_DPI = 96
 PDF_DPI = 600
 PNG_SCALE = 2.0
+
+
+def today() -> date:
+    """The day here; or the one that SOURCE_DATE_EPOCH says, for who wants the same file tomorrow."""
+    epoch = os.environ.get("SOURCE_DATE_EPOCH", "")
+    if epoch.isdecimal():
+        return datetime.fromtimestamp(int(epoch), tz=UTC).date()
+    return datetime.now().astimezone().date()
 
 
 def image_of(paint: Paint, size: QSizeF, scale: float = PNG_SCALE) -> QImage:
@@ -51,36 +62,60 @@ def svg_bytes(paint: Paint, size: QSizeF, title: str) -> bytes:
     return bytes(buffer.data().data())
 
 
-def pdf_bytes(paint: Paint, size: QSizeF, title: str) -> bytes:
-    """The picture as a PDF file's bytes, on a page of its own size."""
+def pdf_bytes(pages: Sequence[Paint], size: QSizeF, title: str, day: date) -> bytes:
+    """Pictures as a PDF file's bytes, each on a page of its own size; the same pictures give the same bytes all day."""
     buffer = QBuffer()
     buffer.open(QIODevice.OpenModeFlag.WriteOnly)
     writer = QPdfWriter(buffer)
     writer.setTitle(title)
+    writer.setDocumentId(QUuid.createUuidV5(_NAMESPACE, title.encode()))
     writer.setResolution(PDF_DPI)
     page = QPageSize(size * 72 / SVG_DPI, QPageSize.Unit.Point)
     writer.setPageLayout(QPageLayout(page, QPageLayout.Orientation.Portrait, QMarginsF()))
     painter = QPainter(writer)
-    painter.scale(PDF_DPI / SVG_DPI, PDF_DPI / SVG_DPI)
-    paint(painter)
+    for number, paint in enumerate(pages):
+        if number:
+            writer.newPage()
+        painter.save()
+        painter.scale(PDF_DPI / SVG_DPI, PDF_DPI / SVG_DPI)
+        paint(painter)
+        painter.restore()
     painter.end()
-    return bytes(buffer.data().data())
+    return _dated(bytes(buffer.data().data()), day)
 
 
-def export(path: Path, paint: Paint, size: QSizeF, title: str) -> None:
-    """Write the picture to a file in the format that its name says, whole or not at all.
+def export(path: Path, pages: Sequence[Paint], size: QSizeF, title: str, day: date) -> None:
+    """Write pictures to a file in the format that its name says, whole or not at all; PNG and SVG hold the first.
+
+    Args:
+        path: ends in .png, .svg or .pdf.
+        pages: what paints each picture, at the origin.
+        size: of each picture, 96 to the inch.
+        title: of the document.
+        day: when a PDF says it was made.
 
     Raises:
         MemplanError: the format is unknown, or the file cannot be written.
     """
     suffix = path.suffix.lower().lstrip(".")
     if suffix == "png":
-        data = png_bytes(paint, size)
+        data = png_bytes(pages[0], size)
     elif suffix == "svg":
-        data = svg_bytes(paint, size, title)
+        data = svg_bytes(pages[0], size, title)
     elif suffix == "pdf":
-        data = pdf_bytes(paint, size, title)
+        data = pdf_bytes(pages, size, title, day)
     else:
         found = f".{suffix} is not a picture format that memplan writes" if suffix else "the name has no ending"
         raise MemplanError(f"{found}.", place=path.name, remedy="End it in .png, .svg or .pdf.")
     write_file(path, data)
+
+
+_NAMESPACE = QUuid("{6f4f3c0e-5a0b-4f0e-9c52-6d3a7c1d8e21}")
+_INFO_DATE = re.compile(rb"D:\d{14}Z")
+_XMP_DATE = re.compile(rb"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[+-]\d\d:\d\d")
+
+
+def _dated(pdf: bytes, day: date) -> bytes:
+    """The PDF with the day alone for the moments that Qt wrote: as many letters, so that no offset in it moves."""
+    pdf = _INFO_DATE.sub(day.strftime("D:%Y%m%d000000Z").encode(), pdf)
+    return _XMP_DATE.sub(f"{day.isoformat()}T00:00:00+00:00".encode(), pdf)

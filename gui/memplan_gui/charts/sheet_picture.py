@@ -1,0 +1,192 @@
+"""The one-page sheet painted: the same function for PDF, PNG, SVG, print and preview."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from PySide6.QtCore import QPointF, QRectF, QSizeF
+from PySide6.QtGui import QPainter, QPen
+
+from memplan_gui.charts.axis import AXIS_HEIGHT, paint_axis
+from memplan_gui.charts.legend import legend_height, legend_texts, paint_legend, place_entries
+from memplan_gui.charts.look import ChartLook, TextKind
+from memplan_gui.charts.scale import Scale
+from memplan_gui.charts.stack_marks import StackMarks, end_of_axis, paint_stack, row_labels_width
+from memplan_gui.icons import paint_icon
+from memplan_gui.presenters.sheet import Sheet
+from memplan_gui.presenters.stack import StackChart
+
+A4 = QSizeF(794, 1123)
+"""210 × 297 mm at 96 pixels to the inch."""
+MARGIN = 48.0
+LINE = 19.0
+SMALL_LINE = 16.0
+BARS_HEIGHT = 210.0
+LABEL_WIDTH = 84.0
+SAVING_WIDTH = 76.0
+NAME_WIDTH = 150.0
+GAP = 14.0
+HEADING = GAP + LINE + 6
+TITLE_SCALE = 1.5
+MOST_WARNINGS = 4
+
+
+def paint_sheet(painter: QPainter, page: Sheet, look: ChartLook) -> None:
+    """Paint the whole page into an A4 sheet at the origin. What finds no room is counted in words, never cut."""
+    painter.fillRect(QRectF(QPointF(0, 0), A4), look.colour("window"))
+    pen = _Pen(painter, look)
+    pen.line("body", "muted", page.title)
+    pen.title(page.scenario)
+    _verdict(pen, page)
+    pen.skip(GAP)
+    _chart(pen, page.chart)
+    pen.heading("Assumptions")
+    for label, words in page.assumptions:
+        pen.labelled(label, words)
+    evidence = pen.lines_of(page.evidence)
+    warnings = pen.lines_of(page.warnings[:MOST_WARNINGS])
+    headings = 2 if warnings else 1
+    pen.keep_free((len(evidence) + len(warnings) + 3) * SMALL_LINE + headings * HEADING)
+    pen.heading("Levers: what each changes of the need now")
+    pen.levers(page)
+    pen.keep_free(0)
+    pen.heading("Evidence: the nearest cases that are known")
+    pen.small_lines(evidence)
+    if warnings:
+        pen.heading("Warnings")
+        pen.small_lines(warnings)
+        more = len(page.warnings) - MOST_WARNINGS
+        pen.line("caption", "muted", f"{more} more in the report" if more > 0 else "")
+    pen.foot(page.footer)
+
+
+class _Pen:
+    """Writes from the top of the page to its bottom."""
+
+    def __init__(self, painter: QPainter, look: ChartLook) -> None:
+        self.painter, self.look = painter, look
+        self.y = MARGIN
+        self.width = A4.width() - 2 * MARGIN
+        self._free = 0.0
+
+    @property
+    def room(self) -> float:
+        """What is left above the footer and what must stand above it."""
+        return A4.height() - MARGIN - LINE - self._free - self.y
+
+    def keep_free(self, height: float) -> None:
+        """Leave that much of the page to what follows."""
+        self._free = height
+
+    def lines_of(self, paragraphs: Iterable[str]) -> list[str]:
+        """Paragraphs as small lines that fit the page's width."""
+        return [line for words in paragraphs for line in wrap(self.look, "caption", words, self.width)]
+
+    def small_lines(self, lines: Iterable[str]) -> None:
+        """Write them, as many as find room."""
+        for line in lines:
+            if self.room >= SMALL_LINE:
+                self.line("caption", "text", line)
+
+    def skip(self, height: float) -> None:
+        """Leave some white."""
+        self.y += height
+
+    def line(self, kind: TextKind, role: str, text: str, left: float = 0.0, width: float | None = None) -> None:
+        """Write one line, cut at its end where it is too long."""
+        height = SMALL_LINE if kind == "caption" else LINE
+        room = self.width - left if width is None else width
+        self._write(kind, role, self.look.elided(kind, text, room), MARGIN + left, height)
+        self.y += height
+
+    def title(self, text: str) -> None:
+        """Write one line half as large again."""
+        self.painter.save()
+        self.painter.translate(MARGIN, self.y)
+        self.painter.scale(TITLE_SCALE, TITLE_SCALE)
+        self.painter.setPen(self.look.colour("text"))
+        shown = self.look.elided("bold", text, self.width / TITLE_SCALE)
+        self.look.write(self.painter, "bold", shown, QRectF(0, 0, self.width, LINE))
+        self.painter.restore()
+        self.y += LINE * TITLE_SCALE + 8
+
+    def heading(self, text: str) -> None:
+        """Write a heading over a hairline."""
+        self.skip(GAP)
+        self.line("bold", "text", text)
+        self.painter.setPen(QPen(self.look.colour("hairline"), 1))
+        self.painter.drawLine(QPointF(MARGIN, self.y + 1), QPointF(MARGIN + self.width, self.y + 1))
+        self.skip(6)
+
+    def labelled(self, label: str, words: str) -> None:
+        """Write a label, and words beside it."""
+        self._write("caption", "muted", label, MARGIN, SMALL_LINE)
+        for line in wrap(self.look, "caption", words, self.width - LABEL_WIDTH):
+            self.line("caption", "text", line, LABEL_WIDTH)
+
+    def levers(self, page: Sheet) -> None:
+        """Write what each lever would do; how many found no room is said."""
+        left = NAME_WIDTH + SAVING_WIDTH + GAP
+        left_out = 0
+        for lever in page.levers:
+            lines = wrap(self.look, "caption", lever.price, self.width - left)
+            if self.room < (len(lines) + 2) * SMALL_LINE:
+                left_out += 1
+                continue
+            self._write("caption", "text", lever.title, MARGIN, SMALL_LINE)
+            at = MARGIN + NAME_WIDTH + SAVING_WIDTH - self.look.width("caption", lever.saving)
+            self._write("caption", "text", lever.saving, at, SMALL_LINE)
+            for line in lines:
+                self.line("caption", "muted", line, left)
+        for words in (page.idle_levers, f"{left_out} more in the report." if left_out else ""):
+            if words:
+                self.line("caption", "muted", words)
+
+    def foot(self, text: str) -> None:
+        """Write the last line of the page."""
+        self.y = A4.height() - MARGIN - SMALL_LINE
+        self.line("caption", "muted", text)
+
+    def _write(self, kind: TextKind, role: str, text: str, left: float, height: float) -> None:
+        if text:
+            self.painter.setPen(self.look.colour(role))
+            self.look.write(self.painter, kind, text, QRectF(left, self.y, self.width, height))
+
+
+def wrap(look: ChartLook, kind: TextKind, text: str, width: float) -> list[str]:
+    """Break a text into lines no wider than that, between words; a word alone may be wider."""
+    lines: list[str] = []
+    for word in text.split(" "):
+        if lines and look.width(kind, f"{lines[-1]} {word}") <= width:
+            lines[-1] = f"{lines[-1]} {word}"
+        else:
+            lines.append(word)
+    return lines
+
+
+def _verdict(pen: _Pen, page: Sheet) -> None:
+    verdict, sign = page.verdict, QRectF(MARGIN, pen.y + 1, 32, 32)
+    paint_icon(pen.painter, verdict.icon, sign, pen.look.colour(verdict.role))
+    pen.line("bold", verdict.role, f"{verdict.word}: {verdict.margin}", 44)
+    pen.line("body", "text", verdict.detail, 44)
+
+
+def _chart(pen: _Pen, chart: StackChart) -> None:
+    look, painter = pen.look, pen.painter
+    pen.line(
+        "caption",
+        "muted",
+        f"Memory on each device, by instant of {'the first' if chart.first_step else 'a later'} step",
+    )
+    left, top = row_labels_width(chart, look), pen.y + SMALL_LINE + 6
+    area = QRectF(left, top, pen.width - left, BARS_HEIGHT - AXIS_HEIGHT)
+    scale = Scale(0.0, end_of_axis(chart, look, area.width()), area.left(), area.right())
+    painter.save()
+    painter.translate(MARGIN, 0)  # the names of the instants are written from the left edge on
+    paint_stack(painter, StackMarks(chart, area, scale, look), clip=False)
+    paint_axis(painter, chart.unit, area, scale, look)
+    painter.restore()
+    entries = place_entries(legend_texts(chart), look, pen.width)
+    pen.y = area.bottom() + AXIS_HEIGHT + 4
+    paint_legend(painter, entries, QPointF(MARGIN, pen.y), look)
+    pen.skip(legend_height(entries))

@@ -1,0 +1,163 @@
+"""The one-page sheet: all that a review asks for stands on it, on one page, and the same plan gives the same file."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from datetime import date
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QRectF
+from PySide6.QtGui import QFont
+from PySide6.QtPrintSupport import QPrinter
+
+from memplan import LEVERS, Plan, Scenario, estimate, lever_offers, replaced, save_plan
+from memplan_gui import dialogs
+from memplan_gui.charts.export import svg_bytes
+from memplan_gui.charts.look import ChartLook, paper_look
+from memplan_gui.charts.sheet_picture import A4, paint_sheet, wrap
+from memplan_gui.charts.stack_marks import chart_fonts
+from memplan_gui.presenters.sheet import Sheet, sheet
+from memplan_gui.sheet_print import paint_on
+from memplan_gui.window import Window
+
+DAY = date(2026, 11, 29)
+ONE = Scenario.model_validate({"name": "one", "model": {"catalog": "meta-llama/Llama-3.2-1B"}})
+
+
+@pytest.fixture
+def look(qapp: object) -> ChartLook:
+    return paper_look(*chart_fonts(QFont().family(), 13))
+
+
+def made(scenario: Scenario) -> Sheet:
+    found = estimate(scenario)
+    return sheet("A plan", scenario, found, lever_offers(scenario, found), "gib", DAY)
+
+
+def texts(page: Sheet, look: ChartLook) -> list[tuple[float, str]]:
+    """Each text of the sheet and how far down it stands: an SVG keeps text as text."""
+    svg = svg_bytes(lambda painter: paint_sheet(painter, page, look), A4, "t").decode()
+    found = re.findall(r'transform="matrix\(([^)]*)\)"[^>]*>\s*<text[^>]*? y="([\d.]+)"[^>]*>([^<]*)<', svg)
+    return [(float(matrix.split(",")[5]) + float(y), text) for matrix, y, text in found]
+
+
+def test_the_sheet_says_what_a_review_asks_for(look: ChartLook) -> None:
+    page = made(ONE)
+    words = " ".join(text for _, text in texts(page, look))
+    assert "A plan" in words
+    assert page.verdict.margin in words
+    for label, _ in page.assumptions:
+        assert label in words
+    assert {"Model", "Training", "Hardware", "Recipe", "Basis"} <= {label for label, _ in page.assumptions}
+    for lever in page.levers:
+        assert lever.title in words
+    assert page.evidence
+    assert page.footer in words
+    assert page.footer.endswith("2026-11-29")
+
+
+def test_levers_that_change_nothing_share_a_line() -> None:
+    offers = lever_offers(ONE, estimate(ONE))
+    applicable = {offer.lever.title for offer in offers if offer.state != "not_applicable"}
+    page = made(ONE)
+    shown = {lever.title for lever in page.levers}
+    idle = {title for title in applicable if title in page.idle_levers}
+    assert shown | idle == applicable
+    assert shown.isdisjoint(idle)
+    assert applicable <= {lever.title for lever in LEVERS}
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"training.method": "qlora", "training.checkpointing": "full", "name": "n" * 200},
+        {"hardware.devices": 64, "hardware.tensor_parallel": 8, "hardware.pipeline_parallel": 4},
+    ],
+)
+def test_everything_stands_on_the_page_in_order(look: ChartLook, changes: dict[str, object]) -> None:
+    scenario = ONE
+    for path, value in changes.items():
+        scenario = replaced(scenario, path, value)
+    page = made(scenario)
+    found = texts(page, look)
+    assert all(0 < down < A4.height() - 40 for down, _ in found)
+    headings = [
+        down
+        for down, text in found
+        if text in ("Assumptions", "Warnings") or text.startswith(("Levers: ", "Evidence: "))
+    ]
+    assert headings == sorted(headings)
+    assert max(down for down, text in found if text != page.footer) < found[-1][0]
+
+
+def test_lines_are_broken_between_words_and_none_is_too_wide(look: ChartLook) -> None:
+    text = "needs more than it has " * 12
+    lines = wrap(look, "caption", text.strip(), 200)
+    assert " ".join(lines) == text.strip()
+    assert all(look.width("caption", line) <= 200 for line in lines)
+
+
+def test_the_window_writes_the_sheet_of_the_scenario_that_is_looked_at(
+    window: Window, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "sheet.pdf"
+    monkeypatch.setattr(dialogs, "ask_save", lambda *_: path)
+    window.menus.actions["export_sheet"].trigger()
+    assert path.read_bytes().startswith(b"%PDF-")
+    assert window.answer_panel.said == "Exported sheet.pdf"
+
+
+def test_without_an_estimate_the_window_says_that_there_is_no_sheet(window: Window) -> None:
+    window.document.edit(window.document.full_path("model.catalog"), "no/such-model")
+    window.menus.actions["export_sheet"].trigger()
+    assert "there is no sheet" in window.answer_panel.notice.text
+
+
+def test_paper_shows_the_whole_sheet_in_its_middle(qapp: object, tmp_path: Path) -> None:
+    printer = QPrinter(QPrinter.PrinterMode.ScreenResolution)
+    printer.setOutputFormat(QPrinter.OutputFormat.PdfFormat)
+    printer.setOutputFileName(str(tmp_path / "paper.pdf"))
+    corners: list[QRectF] = []
+    paint_on(
+        printer, lambda painter: corners.append(painter.transform().mapRect(QRectF(0, 0, A4.width(), A4.height())))
+    )
+    layout, dots = printer.pageLayout(), printer.resolution()
+    page, inside = QRectF(layout.fullRectPixels(dots)), layout.paintRectPixels(dots)
+    page.translate(-inside.left(), -inside.top())
+    assert page.adjusted(-1, -1, 1, 1).contains(corners[0])
+    assert abs(corners[0].center().x() - page.center().x()) < 1
+
+
+@pytest.fixture
+def report(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Runs `memplan report` on a plan of two scenarios, in a process of its own as a person does."""
+    plan = tmp_path / "two.memplan"
+    save_plan(Plan(title="Two", scenarios=(ONE, replaced(ONE, "name", "other"))), plan)
+
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "memplan", "report", str(plan), *arguments]
+        return subprocess.run(command, capture_output=True, text=True, check=False)
+
+    return run
+
+
+@pytest.mark.slow
+def test_the_command_line_writes_sheets_without_a_display(
+    report: Callable[..., subprocess.CompletedProcess[str]], tmp_path: Path
+) -> None:
+    first, second, picture = tmp_path / "a.pdf", tmp_path / "b.pdf", tmp_path / "c.svg"
+    assert report("-o", str(first)).returncode == 0
+    assert report("-o", str(second)).returncode == 0
+    assert first.read_bytes() == second.read_bytes()
+    assert first.read_bytes().count(b"/MediaBox") == 2
+    done = report("-o", str(picture), "--scenario", "other")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert ">other</text>" in picture.read_text(encoding="utf-8")
+    done = report("-o", str(picture), "--scenario", "third")
+    assert done.returncode == 2
+    assert "the plan has no scenario 'third'; there are 1 'one', 2 'other'." in done.stderr
