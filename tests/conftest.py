@@ -23,6 +23,9 @@ _HOME = tempfile.TemporaryDirectory(prefix="memplan-tests-")
 for _variable in ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"):
     os.environ[_variable] = str(Path(_HOME.name) / _variable.lower())
 
+# Devices of a person's own, and the GPU of whoever runs the tests, are no part of them.
+os.environ["MEMPLAN_DEVICES"] = str(Path(_HOME.name) / "devices.json")
+
 # A busy machine is slow, not wrong: speeds are shown by `make bench`, never asserted.
 _SLOW = [HealthCheck.too_slow]
 settings.register_profile("memplan", deadline=None, suppress_health_check=_SLOW)

@@ -14,7 +14,8 @@ from memplan.catalog_entries import CatalogModel as CatalogModel
 from memplan.catalog_entries import Device as Device
 from memplan.catalog_entries import Parameters
 from memplan.catalog_search import CatalogIndex
-from memplan.computer_devices import THIS_COMPUTER, ThisComputer, devices_of
+from memplan.computer_devices import THIS_COMPUTER as THIS_COMPUTER
+from memplan.computer_devices import ThisComputer, devices_of
 from memplan.custom_devices import CustomDevices, devices_file, read_custom_devices
 from memplan.errors import MemplanError, UnknownEntryError
 from memplan.resources import resource
@@ -74,6 +75,11 @@ def custom_devices() -> CustomDevices:
 def this_computer() -> ThisComputer:
     """What this computer has. It is asked once, with two seconds for each of its tools to answer."""
     return devices_of(look(), _known_device)
+
+
+def known_computer() -> ThisComputer | None:
+    """What this computer has, where it has been asked already; None otherwise. Asks nothing."""
+    return this_computer() if this_computer.cache_info().currsize else None
 
 
 def read_devices_again() -> None:

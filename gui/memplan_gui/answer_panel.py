@@ -12,6 +12,7 @@ from memplan_gui.charts.stack_marks import Spot
 from memplan_gui.compare_view import CompareView
 from memplan_gui.details import Details
 from memplan_gui.document import PlanDocument
+from memplan_gui.fit_view import FitView
 from memplan_gui.lever_strip import LeverStrip
 from memplan_gui.notice_bar import NoticeBar
 from memplan_gui.pieces import column, hairline, label, row, shown, tool_button
@@ -20,6 +21,7 @@ from memplan_gui.presenters.levers import lever_cards
 from memplan_gui.presenters.verdict import VerdictView, verdict_view
 from memplan_gui.scenario_tabs import ScenarioTabs
 from memplan_gui.segmented import Segmented
+from memplan_gui.settings import Settings
 from memplan_gui.shared_splitter import SharedSplitter
 from memplan_gui.theme import Theme
 from memplan_gui.verdict_bar import VerdictBar
@@ -38,7 +40,7 @@ class AnswerPanel(QWidget):
     spot_changed = Signal(object)
     """The `Spot` that is explained now."""
 
-    def __init__(self, document: PlanDocument, answers: Answers, theme: Theme) -> None:
+    def __init__(self, document: PlanDocument, answers: Answers, settings: Settings, theme: Theme) -> None:
         super().__init__()
         self.setObjectName("answer")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
@@ -66,6 +68,7 @@ class AnswerPanel(QWidget):
         self.details = Details(theme)
         self.splitter = self._memory()
         self.views = Views("Memory", self.splitter)
+        self.views.add_view("Fit", lambda: FitView(document, settings, theme))
         self.views.add_view("Compare", lambda: CompareView(document, answers, theme))
         self._arrange()
         self.chart.pinned.connect(self.explain)

@@ -146,8 +146,11 @@ def take_screenshot(window: Window, options: Options) -> None:
             QApplication.exit(2)
             return
         window.answer_panel.views.show_view(title)
+        view = window.answer_panel.views.view(title)
+        if view is not None:
+            QTimer.singleShot(0, view.finish)  # when it has been laid out
     path = options.screenshot
-    QTimer.singleShot(0, lambda: QApplication.exit(save_screenshot(window, path)))  # when the view has been laid out
+    QTimer.singleShot(0, lambda: QApplication.exit(save_screenshot(window, path)))
 
 
 def tell_qt_message(kind: QtMsgType, context: QMessageLogContext, message: str) -> None:

@@ -29,11 +29,32 @@ def model_hits(query: str) -> Sequence[Hit]:
 
 
 def device_hits(query: str, unit: Unit = "gib") -> Sequence[Hit]:
-    """Devices that match every word of the query, with what a process can get of them."""
-    return [
+    """This computer, then devices that match every word of the query, with what a process can get of them."""
+    hits = [
         Hit(entry.id, entry.name, f"{format_bytes(entry.usable_bytes, unit)} usable")
         for entry in catalog.search_devices(query)
     ]
+    return [*_computer_hits(query, unit), *hits]
+
+
+def _computer_hits(query: str, unit: Unit) -> list[Hit]:
+    """This computer, for who typed nothing or its beginning; what it has is said where it was asked already."""
+    if not "this computer".startswith(query.strip().casefold()):
+        return []
+    found = catalog.known_computer()
+    if found is None:
+        return [Hit(catalog.THIS_COMPUTER, "This computer", "asked when chosen")]
+    known = [
+        Hit(device.id, device.name, f"{format_bytes(device.usable_bytes, unit)} usable") for device in found.devices
+    ]
+    return known or [Hit(catalog.THIS_COMPUTER, "This computer", "no device found")]
+
+
+def device_problem(name: str) -> str:
+    """Why a device cannot be taken into the plan: this computer may have none. Empty where it can."""
+    if name.startswith(catalog.THIS_COMPUTER) and not (found := catalog.this_computer()).devices:
+        return f"This computer: {' '.join(found.problems)}"
+    return ""
 
 
 def device_title(name: str) -> str:

@@ -32,25 +32,43 @@ class FigureDelegate(QStyledItemDelegate):
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         """Paint one cell."""
+        self.paint_ground(painter, option)
+        text = index.data()
+        if not text:
+            return
+        font = index.data(Qt.ItemDataRole.FontRole)
+        inner = option.rect.adjusted(PADDING, 0, -PADDING, 0)
+        side = index.data(Qt.ItemDataRole.TextAlignmentRole)
+        self.write(painter, inner, text, side, font=font if isinstance(font, QFont) else None)
+
+    def paint_ground(self, painter: QPainter, option: QStyleOptionViewItem) -> None:
+        """Paint what stands behind a cell: whether it is selected or has the keyboard, and the line under it."""
         theme = self._theme
         rect: QRect = option.rect
-        is_selected = bool(option.state & QStyle.StateFlag.State_Selected)
-        if is_selected:
+        if option.state & QStyle.StateFlag.State_Selected:
             painter.fillRect(rect, theme.colour("accent_soft"))
         painter.setPen(theme.colour("hairline"))
         painter.drawLine(QLineF(rect.left(), rect.bottom() + 0.5, rect.right() + 1, rect.bottom() + 0.5))
         if option.state & QStyle.StateFlag.State_HasFocus:
             painter.setPen(theme.colour("accent"))
             painter.drawRect(rect.adjusted(0, 0, -1, -1))
-        text = index.data()
-        if not text:
-            return
-        font = index.data(Qt.ItemDataRole.FontRole)
-        painter.setFont(font if isinstance(font, QFont) else theme.font("body"))
-        painter.setPen(theme.colour("text"))
-        inner = rect.adjusted(PADDING, 0, -PADDING, 0)
+
+    def write(
+        self,
+        painter: QPainter,
+        inner: QRect,
+        text: str,
+        side: Qt.AlignmentFlag = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter,
+        *,
+        bold: bool = False,
+        role: str = "text",
+        font: QFont | None = None,
+    ) -> None:
+        """Write a cell's text, cut where it lacks room."""
+        painter.setFont(font or self._theme.font("body", bold=bold))
+        painter.setPen(self._theme.colour(role))
         shown = painter.fontMetrics().elidedText(text, Qt.TextElideMode.ElideRight, inner.width())
-        painter.drawText(inner, index.data(Qt.ItemDataRole.TextAlignmentRole), shown)
+        painter.drawText(inner, side, shown)
 
 
 class FigureTable(QTableView):

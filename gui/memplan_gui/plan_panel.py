@@ -7,7 +7,15 @@ from PySide6.QtWidgets import QFrame, QPushButton, QScrollArea, QSizePolicy, QVB
 
 from memplan import Estimate, Scenario, Unit, facts_at
 from memplan_gui.binding import Binding
-from memplan_gui.catalog_hits import NO_DEVICE, NO_MODEL, device_hits, device_title, model_hits, model_title
+from memplan_gui.catalog_hits import (
+    NO_DEVICE,
+    NO_MODEL,
+    device_hits,
+    device_problem,
+    device_title,
+    model_hits,
+    model_title,
+)
 from memplan_gui.document import PlanDocument
 from memplan_gui.fields import BytesEdit, NotesEdit, TextEdit
 from memplan_gui.forms import INSET, FieldRow, Fold, editor_for
@@ -230,7 +238,9 @@ class PlanPanel(QFrame):
         if path == "model.catalog":
             return SearchEdit(model_hits, model_title, NO_MODEL, self._theme)
         if path == "hardware.device":
-            return SearchEdit(lambda query: device_hits(query, self._unit), device_title, NO_DEVICE, self._theme)
+            return SearchEdit(
+                lambda query: device_hits(query, self._unit), device_title, NO_DEVICE, self._theme, device_problem
+            )
         return None
 
     def _summarise(self, spec: FoldSpec, fold: Fold) -> None:

@@ -99,9 +99,10 @@ class SearchEdit(LineEdit):
         title_of: Callable[[str], str],
         nothing: str,
         theme: Theme,
+        problem_of: Callable[[str], str] = lambda _: "",
     ) -> None:
         super().__init__()
-        self._search, self._title_of, self._nothing = search, title_of, nothing
+        self._search, self._title_of, self._nothing, self._problem_of = search, title_of, nothing, problem_of
         self._value = ""
         self._hits = HitModel()
         self._completer = QCompleter(self._hits, self)
@@ -176,7 +177,10 @@ class SearchEdit(LineEdit):
     def _take(self, value: str) -> None:
         self._list.hide()
         self.setModified(False)
-        if value != self._value:
+        problem = self._problem_of(value)
+        if problem:
+            self.unreadable.emit(problem)
+        elif value != self._value:
             self.edited.emit(value)
         self._show_title()
         self.finished.emit()

@@ -89,6 +89,17 @@ class Settings:
         left = [str(other) for other in self.recent if path is not None and other != path]
         self._store.setValue("recent", left)
 
+    @property
+    def favourites(self) -> list[str]:
+        """Ids of the devices that the person marked."""
+        found = self._store.value("favourites", [])
+        names = found if isinstance(found, list) else [found]
+        return [name for name in names if isinstance(name, str) and name]
+
+    @favourites.setter
+    def favourites(self, devices: list[str]) -> None:
+        self._store.setValue("favourites", devices)
+
     def state(self, name: str) -> QByteArray:
         """The state of the window, or of a splitter in it; empty when unknown."""
         value = self._store.value(f"window/{name}")

@@ -66,6 +66,8 @@ QPushButton, QToolButton[role="button"] {
   min-height: 20px;
 }
 QPushButton:hover, QToolButton[role="button"]:hover { background: $hover; }
+QToolButton[role="button"]:checked { background: $accent_soft; border-color: $accent; }
+QToolButton[role="button"]:disabled { color: $faint; border-color: $hairline; }
 QPushButton:focus, QToolButton[role="button"]:focus { border: 2px solid $accent; padding: 2px 11px; }
 QPushButton:default { background: $accent; color: $on_accent; border-color: $accent; }
 QPushButton:disabled { color: $faint; border-color: $hairline; }
@@ -119,7 +121,7 @@ QHeaderView::section {
   background: $window; color: $muted; border: none; border-bottom: 1px solid $border; padding: 4px 11px 4px 2px;
 }
 QHeaderView::section:vertical { border-bottom: 1px solid $hairline; color: $text; padding-left: 0; }
-QTableView#ledger QHeaderView::section { padding-left: 11px; }
+QTableView#ledger QHeaderView::section, QTableView#devices QHeaderView::section { padding-left: 11px; }
 QTableCornerButton::section { background: $window; border: none; border-bottom: 1px solid $border; }
 
 QFrame#notice { background: $accent_soft; border: none; border-radius: ${radius}px; }

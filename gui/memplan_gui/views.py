@@ -21,6 +21,9 @@ class AnswerView(QWidget):
         """Show the answer to a scenario. Called while the view is on screen, and when it comes there."""
         raise NotImplementedError
 
+    def finish(self) -> None:
+        """Show at once what would follow later: for pictures and tests."""
+
 
 class Views(QTabWidget):
     """Memory by instant first; each of the others costs nothing until it is looked at."""

@@ -74,7 +74,7 @@ class Window(QMainWindow):
         self.answers = Answers(document, self)
         self.files = FileCommands(self, document, self._settings)
         self.plan_panel = PlanPanel(document, self._theme)
-        self.answer_panel = AnswerPanel(document, self.answers, self._theme)
+        self.answer_panel = AnswerPanel(document, self.answers, self._settings, self._theme)
         self._arrange()
         self._fill_menus()
         self._wire()

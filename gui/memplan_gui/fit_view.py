@@ -1,0 +1,303 @@
+"""The Fit view: on which devices the run fits, how many of each it takes, how far it can go."""
+
+from __future__ import annotations
+
+import threading
+
+from PySide6.QtCore import QElapsedTimer, QObject, Qt, QTimer, Signal
+from PySide6.QtGui import QGuiApplication, QHideEvent, QResizeEvent
+from PySide6.QtWidgets import QHBoxLayout, QSizePolicy
+
+from memplan import (
+    Device,
+    DeviceAnswer,
+    DeviceFit,
+    FitWalks,
+    MemplanError,
+    Scenario,
+    Unit,
+    catalog,
+    device_answer,
+    device_fits,
+    fit_sentence,
+)
+from memplan_gui.document import PlanDocument
+from memplan_gui.fields import ChoiceEdit, LineEdit
+from memplan_gui.fit_table import FitTable
+from memplan_gui.icons import icon
+from memplan_gui.pieces import column, label, row, tip, tool_button
+from memplan_gui.presenters import fit as fits
+from memplan_gui.presenters.answer import Answer
+from memplan_gui.presenters.fit import FitFilter, FitRow
+from memplan_gui.settings import Settings
+from memplan_gui.theme import Theme
+from memplan_gui.views import AnswerView
+
+QUIET_MS = 120
+"""Searches begin when nothing has been edited for so long."""
+SLICE_MS = 4
+"""How long they may go on before the window has its turn."""
+LOOK_MS = 50
+DETAIL_LINES = 3
+FILTER_WIDTH, LEAST_FILTER_WIDTH = 260, 110
+
+
+class _PausedError(Exception):
+    """A slice of the search is over."""
+
+
+class ComputerLook(QObject):
+    """Asks this computer what it has, beside the window: its tools may take two seconds."""
+
+    found = Signal()
+
+    def __init__(self, parent: QObject) -> None:
+        super().__init__(parent)
+        self._poll = QTimer(self)
+        self._poll.setInterval(LOOK_MS)
+        self._poll.timeout.connect(self._look)
+
+    def start(self) -> None:
+        """Ask, where that has not been done."""
+        if catalog.known_computer() is None and not self._poll.isActive():
+            threading.Thread(target=catalog.this_computer, name="this computer", daemon=True).start()
+            self._poll.start()
+
+    def _look(self) -> None:
+        if catalog.known_computer() is not None:
+            self._poll.stop()
+            self.found.emit()
+
+
+class FitView(AnswerView):
+    """Every device against the scenario that is looked at."""
+
+    def __init__(self, document: PlanDocument, settings: Settings, theme: Theme) -> None:
+        super().__init__()
+        self._document, self._settings, self._theme = document, settings, theme
+        self._scenario: Scenario | None = None
+        self._unit: Unit = "gib"
+        self._fits: tuple[DeviceFit, ...] = ()
+        self._walks: FitWalks | None = None
+        self._answers: dict[str, DeviceAnswer | None] = {}
+        self._clock, self._is_first_walk = QElapsedTimer(), True
+        self._search = QTimer(self)
+        self._search.setSingleShot(True)
+        self._search.timeout.connect(self._search_on)
+        self.computer = ComputerLook(self)
+        self.sentence = label("", "section", wraps=True, selectable=True)
+        self.problems = label("", "advice", wraps=True, selectable=True)
+        self.table = FitTable(theme)
+        self.detail_title = label("", "section")
+        self.detail = label("", "caption", wraps=True, selectable=True)
+        self.adopt = tool_button("button", "Use this device in the plan", text="Use in the plan")
+        self._build_filters()
+        self._arrange()
+        self._wire()
+
+    def _build_filters(self) -> None:
+        self.text = LineEdit()
+        self.text.setPlaceholderText("Filter devices")
+        self.text.setAccessibleName("Filter devices")
+        self.text.setClearButtonEnabled(True)
+        self.text.setMinimumWidth(LEAST_FILTER_WIDTH)
+        self.text.setMaximumWidth(FILTER_WIDTH)
+        vendors = sorted({device.vendor for device in catalog.devices()})
+        self.vendor = ChoiceEdit([("Every vendor", ""), *((name, name) for name in vendors)])
+        self.vendor.setAccessibleName("Vendor")
+        self.kind = ChoiceEdit([("Every class", ""), *((title, name) for name, title in fits.CLASSES.items())])
+        self.kind.setAccessibleName("Class")
+        self.favourites = tool_button("button", "Favourites only", checkable=True)
+        self.favourites.setToolTip("Show the devices that you marked with a star")
+        self.copy = tool_button("button", "Copy the table", text="Copy")
+        self.copy.setToolTip("Copy the rows that are shown, with tabs between cells")
+        self.count = label("", "caption")
+
+    def _arrange(self) -> None:
+        whole = column(self, spacing=8)
+        whole.addWidget(self.sentence)
+        whole.addWidget(self.problems)
+        whole.addLayout(self._filter_row())
+        whole.addWidget(self.table, 1)
+        head = row(spacing=8)
+        head.addWidget(self.detail_title, 1)
+        head.addWidget(self.adopt)
+        whole.addLayout(head)
+        self.detail.setAlignment(Qt.AlignmentFlag.AlignTop)
+        self.detail.setFixedHeight(DETAIL_LINES * self.detail.fontMetrics().lineSpacing())
+        whole.addWidget(self.detail)
+        self.setFocusProxy(self.table)
+
+    def _filter_row(self) -> QHBoxLayout:
+        line = row(spacing=8)
+        self.text.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        for widget in (self.text, self.vendor, self.kind, self.favourites):
+            line.addWidget(widget)
+        line.addWidget(self.count)
+        line.addStretch(1)
+        line.addWidget(self.copy)
+        return line
+
+    def _wire(self) -> None:
+        self.text.textChanged.connect(self._filter)
+        self.vendor.edited.connect(self._filter)
+        self.kind.edited.connect(self._filter)
+        self.favourites.toggled.connect(self._filter)
+        self.copy.clicked.connect(self.copy_table)
+        self.adopt.clicked.connect(self._adopt)
+        self.table.wanted.connect(self._take)
+        self.table.marked.connect(self._mark)
+        self.table.moved.connect(self._moved)
+        self.computer.found.connect(self._show_again)
+        self._theme.changed.connect(self._draw)
+        self._draw()
+
+    def show_answer(self, scenario: Scenario, answer: Answer, unit: Unit) -> None:
+        """Hold the scenario against every device; what is searched for follows when nothing has been edited a while."""
+        self.computer.start()
+        if scenario is not self._scenario:
+            self._walks, self._answers = FitWalks(scenario, self._pause), {}
+        self._scenario, self._unit = scenario, unit
+        try:
+            own = catalog.known_computer()
+            self._fits = device_fits(scenario, (own.devices if own else ()) + catalog.devices())
+            self.sentence.setText(fit_sentence(self._fits, unit))
+        except MemplanError:
+            self._fits = ()
+            self.sentence.setText(answer.problem)  # the verdict says it as well
+        problems = [str(problem) for problem in catalog.custom_devices().problems]
+        self.problems.setText("\n".join(problems))
+        self.problems.setVisible(bool(problems))
+        self._show_rows()
+        self._search.start(QUIET_MS)
+
+    def copy_table(self) -> None:
+        """Put the rows that are shown on the clipboard."""
+        QGuiApplication.clipboard().setText(fits.as_tsv(self.table.devices.rows, self._unit))
+
+    def finish(self) -> None:
+        """Search at once for what would follow later."""
+        while self._next() is not None:
+            self._search_on()
+
+    def _show_again(self) -> None:
+        if self._scenario is not None and self.isVisible():
+            self.show_answer(self._scenario, Answer(None), self._unit)
+
+    def _show_rows(self) -> None:
+        scenario = self._scenario
+        if scenario is None:
+            return
+        made = fits.fit_rows(self._fits, _id_of(scenario.hardware.device), self._settings.favourites)
+        known = self._answers
+        rows = tuple(_answered(one, known.get(one.device.id)) for one in made)
+        self.table.devices.show(rows, self._unit)
+        self.setAccessibleDescription(self.sentence.text())
+
+    def _filter(self, *_: object) -> None:
+        wanted = FitFilter(
+            self.text.text(), self.vendor.value() or "", self.kind.value() or "", self.favourites.isChecked()
+        )
+        self.table.devices.choose(wanted)
+
+    def _moved(self) -> None:
+        shown, every = len(self.table.devices.rows), len(self.table.devices.every_row)
+        self.count.setText("" if shown == every else f"{shown} of {every}")
+        self._show_detail()
+        if not self._search.isActive() and self._next() is not None:
+            self._search.start(0)
+
+    def _show_detail(self) -> None:
+        one = self._detailed()
+        self.detail_title.setText(one.device.name if one else "")
+        self.detail.setText(fits.detail(one, self._unit) if one else "")
+        self.detail.setToolTip(tip(self.detail.text()))
+        self.adopt.setEnabled(one is not None and not one.is_own)
+
+    def _detailed(self) -> FitRow | None:
+        """The row that is pointed at; otherwise that of the plan's own device."""
+        own = (one for one in self.table.devices.every_row if one.is_own)
+        return self.table.current or next(own, None)
+
+    def _next(self) -> FitRow | None:
+        """The row that is searched for next: first what is told in words, then what is in sight."""
+        one = self._detailed()
+        costly = self.table.devices.sorted_by in fits.COSTLY
+        rows = self.table.devices.every_row if costly else self.table.rows_in_sight()
+        wanted = [*([one] if one else []), *self.table.rows_in_sight(), *(rows if costly else ())]
+        return next((one for one in wanted if one.device.id not in self._answers), None)
+
+    def _search_on(self) -> None:
+        """Search for a slice of time, and go on after the window has had its turn."""
+        self._clock.start()
+        self._is_first_walk = True
+        try:
+            while self._walks is not None and (one := self._next()) is not None:
+                self._answer(one, self._walks)
+                if self._clock.elapsed() >= SLICE_MS:
+                    break
+        except _PausedError:
+            pass
+        if self._next() is not None:
+            self._search.start(0)
+        elif self.table.devices.sorted_by in fits.COSTLY:
+            self.table.devices.choose(self.table.devices.wanted)  # now that all are known, they can be ordered
+
+    def _answer(self, one: FitRow, walks: FitWalks) -> None:
+        try:
+            answer = self._answers[one.device.id] = device_answer(one.fit, walks)
+        except MemplanError:
+            self._answers[one.device.id] = None  # the scenario has no estimate; the sentence says why
+            return
+        self.table.devices.change(fits.with_answer(one, answer))
+        shown = self._detailed()
+        if shown is not None and shown.device is one.device:
+            self._show_detail()
+
+    def _pause(self) -> None:
+        """Called before each walk: one is made in each slice, however little time there is."""
+        if not self._is_first_walk and self._clock.elapsed() >= SLICE_MS:
+            raise _PausedError
+        self._is_first_walk = False
+
+    def _adopt(self) -> None:
+        if self.table.current is not None:
+            self._take(self.table.current.device)
+
+    def _take(self, device: Device) -> None:
+        """Take a device into the plan, as one step."""
+        self._document.end_gesture()
+        path = self._document.full_path("hardware.device")
+        self._document.edit(path, device.id, text=f"Device {device.name}")
+        self._document.end_gesture()
+
+    def _mark(self, device: Device) -> None:
+        marked = self._settings.favourites
+        left = [one for one in marked if one != device.id]
+        self._settings.favourites = left if len(left) < len(marked) else [*marked, device.id]
+        self._show_rows()
+
+    def _draw(self) -> None:
+        self.favourites.setIcon(icon("star-filled", self._theme.colour("accent")))
+        self.table.viewport().update()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """More rows may be in sight."""
+        super().resizeEvent(event)
+        self._moved()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        """Search for nothing that nobody sees."""
+        self._search.stop()
+        super().hideEvent(event)
+
+
+def _id_of(name: str) -> str:
+    try:
+        return catalog.device(name).id
+    except MemplanError:
+        return name
+
+
+def _answered(one: FitRow, answer: DeviceAnswer | None) -> FitRow:
+    return one if answer is None else fits.with_answer(one, answer)

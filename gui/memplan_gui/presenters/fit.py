@@ -1,0 +1,268 @@
+"""What fits, as a table: a row for each device, in any order, and the words and figures of its cells."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+
+from memplan import (
+    UNIT_NAMES,
+    VERDICT_TITLES,
+    Device,
+    DeviceAnswer,
+    DeviceFit,
+    Unit,
+    catalog,
+    fewest_words,
+    format_bytes,
+    limit_words,
+    ranked_fits,
+)
+from memplan_gui.charts.scale import grouped
+from memplan_gui.presenters.words import both_units, choice_title
+
+FAVOURITE, VERDICT, DEVICE, USABLE, NEED, FREE, FEWEST, NODES, BATCH, TOKENS = range(10)
+COSTLY = (FEWEST, NODES, BATCH, TOKENS)
+"""What is searched for device by device; the rest follows from one walk."""
+NOT_YET = "…"
+NONE_HOLDS = "–"
+ROOM_BEYOND_NEED = 1.3
+ROOM_FOR_CAPACITY = 1.8
+LAST = float("inf")
+
+CLASSES = {
+    "datacentre": "Data centre",
+    "workstation": "Workstation",
+    "consumer": "Consumer",
+    "unified": "Unified memory",
+}
+TIPS = (
+    "Favourites: a click or the space bar marks a device.",
+    "Whether the need's band lies within what the device gives.",
+    "Enter or a double click takes the device into the plan.",
+    "What a process can get: the device's memory less what its driver, other programs and the headroom take.",
+    "The need's band, low to high, against what each device gives.",
+    "What is usable less the need.",
+    "The fewest devices of this kind that hold the run, and the sharding that does it.",
+    "The fewest devices in whole nodes that hold the run: machines are rented as they are.",
+    "The largest micro-batch that fits one device, everything else as it is.",
+    "The longest sequence that fits one device, everything else as it is.",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class FitRow:
+    """One device."""
+
+    fit: DeviceFit
+    rank: int
+    """Its place in the order of what fits."""
+    is_own: bool
+    is_favourite: bool
+    answer: DeviceAnswer | None = None
+    """What is searched for; None until it is found."""
+
+    @property
+    def device(self) -> Device:
+        """Which device."""
+        return self.fit.device
+
+
+@dataclass(frozen=True, slots=True)
+class FitFilter:
+    """Which rows are shown."""
+
+    text: str = ""
+    vendor: str = ""
+    device_class: str = ""
+    favourites: bool = False
+
+
+def fit_rows(fits: Sequence[DeviceFit], own: str, favourites: Iterable[str]) -> tuple[FitRow, ...]:
+    """A row for each device, in the order of what fits."""
+    marked = set(favourites)
+    return tuple(
+        FitRow(fit, rank, fit.device.id == own, fit.device.id in marked) for rank, fit in enumerate(ranked_fits(fits))
+    )
+
+
+def kept(rows: Iterable[FitRow], wanted: FitFilter) -> list[FitRow]:
+    """The rows that a filter leaves."""
+    found = None
+    if wanted.text.strip():
+        words = wanted.text.casefold().split()
+        found = {device.id for device in catalog.search_devices(wanted.text)}
+    return [
+        row
+        for row in rows
+        if (found is None or row.device.id in found or all(word in row.device.name.casefold() for word in words))
+        and wanted.vendor in ("", row.device.vendor)
+        and wanted.device_class in ("", row.device.device_class)
+        and (row.is_favourite or not wanted.favourites)
+    ]
+
+
+def ordered(rows: Iterable[FitRow], column: int, *, descending: bool) -> list[FitRow]:
+    """Rows in the order of a column; equal ones in the order of what fits, unknown ones last either way."""
+    ranked = sorted(rows, key=lambda row: row.rank)
+    key = _KEYS[column]
+    known = [row for row in ranked if column not in COSTLY or row.answer is not None]
+    unknown = [row for row in ranked if column in COSTLY and row.answer is None]
+    return sorted(known, key=key, reverse=descending) + unknown
+
+
+def _fewest_key(row: FitRow) -> float:
+    best = row.answer.fewest.best if row.answer else None
+    return LAST if best is None or best.devices is None else best.devices
+
+
+def _nodes_key(row: FitRow) -> float:
+    best = row.answer.fewest.best if row.answer else None
+    return LAST if best is None or best.in_whole_nodes is None else best.in_whole_nodes
+
+
+_KEYS: dict[int, Callable[[FitRow], float | str]] = {
+    FAVOURITE: lambda row: not row.is_favourite,
+    VERDICT: lambda row: row.rank,
+    DEVICE: lambda row: row.device.name.casefold(),
+    USABLE: lambda row: row.fit.usable_bytes,
+    NEED: lambda row: row.fit.need_bytes / max(row.fit.usable_bytes, 1),
+    FREE: lambda row: row.fit.headroom_bytes,
+    FEWEST: _fewest_key,
+    NODES: _nodes_key,
+    BATCH: lambda row: row.answer.limits.micro_batch.fits if row.answer else 0,
+    TOKENS: lambda row: row.answer.limits.sequence.fits if row.answer else 0,
+}
+
+
+def titles(unit: Unit) -> tuple[str, ...]:
+    """What the columns are called."""
+    return (
+        "Favourite",
+        "Verdict",
+        "Device",
+        "Usable",
+        f"Need, {UNIT_NAMES[unit]}",
+        "Free",
+        "Fewest",
+        "In nodes",
+        "Batch",
+        "Tokens",
+    )
+
+
+def cell(row: FitRow, column: int, unit: Unit) -> str:
+    """What stands in a cell, or what it says where it is drawn."""
+    fit = row.fit
+    if column == FAVOURITE:
+        return "★" if row.is_favourite else ""
+    if column == VERDICT:
+        return VERDICT_TITLES[fit.verdict]
+    if column == DEVICE:
+        return fit.device.name
+    if column == USABLE:
+        return _figure(fit.usable_bytes, unit)
+    if column == NEED:
+        return f"{_figure(fit.need.low, unit)}–{_figure(fit.need.high, unit)}"
+    if column == FREE:
+        return _figure(fit.headroom_bytes, unit)
+    if row.answer is None:
+        return NOT_YET
+    if column in (FEWEST, NODES):
+        return _fewest(row.answer, column)
+    limit = row.answer.limits.micro_batch if column == BATCH else row.answer.limits.sequence
+    return grouped(limit.fits)
+
+
+def _figure(num_bytes: int, unit: Unit) -> str:
+    return format_bytes(num_bytes, unit).split(" ")[0]
+
+
+def _fewest(answer: DeviceAnswer, column: int) -> str:
+    best = answer.fewest.best
+    if best is None or best.devices is None:
+        return NONE_HOLDS
+    if column == NODES:
+        return NONE_HOLDS if best.in_whole_nodes is None else grouped(best.in_whole_nodes)
+    return "1" if best.devices == 1 else f"{grouped(best.devices)} {choice_title('strategy', best.strategy)}"
+
+
+def tip_of(row: FitRow, column: int, unit: Unit) -> str:
+    """What a cell says to the mouse that rests on it."""
+    fit, answer = row.fit, row.answer
+    if column == DEVICE:
+        return "\n".join([fit.device.name, *(advice.message for advice in fit.advice), *_own_notes(fit.device)])
+    if column == USABLE:
+        taken = f"{both_units(fit.usable_bytes)}, after other programs and headroom"
+        return f"{taken}\nOf {format_bytes(fit.device.total_bytes, unit)}: {fit.device.usable_basis}"
+    if column in (NEED, FREE, VERDICT):
+        need = f"{format_bytes(fit.need.low, unit)} to {format_bytes(fit.need.high, unit)}"
+        return f"Needs {need} of {format_bytes(fit.usable_bytes, unit)} usable"
+    if column in (FEWEST, NODES) and answer:
+        return "\n".join(fewest_lines(answer, unit))
+    if column == BATCH and answer:
+        return _sentence(limit_words(answer.limits.micro_batch))
+    if column == TOKENS and answer:
+        return _sentence(limit_words(answer.limits.sequence))
+    return TIPS[column]
+
+
+def fewest_lines(answer: DeviceAnswer, unit: Unit) -> list[str]:
+    """How many devices each sharding takes, a line for those that are alike."""
+    lines = []
+    for words, alike in groupby(answer.fewest.by_strategy, key=lambda one: fewest_words(one, unit)):
+        strategies = ", ".join(choice_title("strategy", one.strategy) for one in alike)
+        lines.append("1" if words == "1" else f"{strategies}: {words}")
+    return list(dict.fromkeys(lines))
+
+
+def detail(row: FitRow, unit: Unit) -> str:
+    """All that is known of one device, in words."""
+    fit, answer = row.fit, row.answer
+    lines = []
+    if answer is not None:
+        batch, sequence = limit_words(answer.limits.micro_batch), limit_words(answer.limits.sequence)
+        lines.append(f"Micro-batch: {batch}. Sequence: {sequence}.")
+        states = answer.states
+        alone = f"{grouped(states.devices)} × {states.capacity_bytes // 10**9} GB"
+        fewest = ". ".join(fewest_lines(answer, unit))
+        lines.append(f"Fewest devices: {fewest}. For the states alone: {alone}.")
+    lines += [" ".join([*(advice.message for advice in fit.advice), *_own_notes(fit.device)])]
+    return "\n".join(filter(None, lines))
+
+
+def _own_notes(device: Device) -> tuple[str, ...]:
+    return device.notes if device.origin == "computer" else ()
+
+
+def spoken(row: FitRow, column: int, unit: Unit) -> str:
+    """A cell for a screen reader: whose it is, and what it says."""
+    if column == FAVOURITE:
+        return f"{row.device.name}: {'a favourite' if row.is_favourite else 'no favourite'}"
+    own = ", the plan's own device" if row.is_own else ""
+    return f"{row.device.name}{own}: {titles(unit)[column]} {cell(row, column, unit)}"
+
+
+def bar_end(rows: Sequence[FitRow]) -> float:
+    """Where the scale of the bars ends: every need has room, and capacities as far as that stays readable."""
+    need = max((row.fit.need.high for row in rows), default=1)
+    usable = max((row.fit.usable_bytes for row in rows), default=1)
+    return max(need * ROOM_BEYOND_NEED, min(usable * 1.02, need * ROOM_FOR_CAPACITY), 1.0)
+
+
+def as_tsv(rows: Iterable[FitRow], unit: Unit) -> str:
+    """The table with tabs between its cells, as spreadsheets take it."""
+    columns = (VERDICT, DEVICE, USABLE, NEED, FREE, FEWEST, NODES, BATCH, TOKENS)
+    lines = [[titles(unit)[column] for column in columns]]
+    lines += [[cell(row, column, unit) for column in columns] for row in rows]
+    return "\n".join("\t".join(line) for line in lines) + "\n"
+
+
+def with_answer(row: FitRow, answer: DeviceAnswer) -> FitRow:
+    """The row with what was searched for."""
+    return replace(row, answer=answer)
+
+
+def _sentence(words: str) -> str:
+    return words[:1].upper() + words[1:]
