@@ -117,6 +117,7 @@ if TYPE_CHECKING:  # The same names for type checkers and editors; a test holds 
     from memplan.result import Parameters as Parameters
     from memplan.result import Process as Process
     from memplan.result import Recipe as Recipe
+    from memplan.result import StageShare as StageShare
     from memplan.result import Term as Term
     from memplan.result import TermName as TermName
     from memplan.result import TraceBytes as TraceBytes
@@ -132,6 +133,8 @@ if TYPE_CHECKING:  # The same names for type checkers and editors; a test holds 
     from memplan.sentences import place_words as place_words
     from memplan.sentences import process_sentence as process_sentence
     from memplan.sentences import saving_words as saving_words
+    from memplan.sentences import stage_sentence as stage_sentence
+    from memplan.sentences import stage_words as stage_words
     from memplan.sentences import verdict_sentence as verdict_sentence
     from memplan.term_looks import TERM_LOOKS as TERM_LOOKS
     from memplan.term_looks import TermLook as TermLook
@@ -182,11 +185,11 @@ _NAMES: dict[str, str] = {
     "resources": "resource",
     "result": (
         "INSTANT_TITLES TERMS Advice Basis Estimate HostMemory Instant InstantName LedgerRow Need "
-        "Parameters Process Recipe Term TermName TraceBytes Verdict"
+        "Parameters Process Recipe StageShare Term TermName TraceBytes Verdict"
     ),
     "sentences": (
         "VERDICT_TITLES basis_sentence host_sentence host_words instant_words model_sentence peak_words "
-        "pinned_sentence place_words process_sentence saving_words verdict_sentence"
+        "pinned_sentence place_words process_sentence saving_words stage_sentence stage_words verdict_sentence"
     ),
     "term_looks": "TERM_LOOKS TermLook contrast text_on",
     "version": "PLAN_SUFFIX",

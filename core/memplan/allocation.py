@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from memplan.architecture.counts import total
 from memplan.architecture.dividing import part_of
-from memplan.architecture.parts import Architecture
+from memplan.architecture.stages import Stage, stages, the_whole
 from memplan.chosen_model import ChosenModel, chosen_model
 from memplan.memory.account import States, exact_states, states_of_size
 from memplan.memory.gathering import Gathering, compute_setup, gathering_of
@@ -31,26 +31,28 @@ from memplan.memory.step import Work
 from memplan.memory.symbols import Symbols
 from memplan.plan.hardware import Hardware, Sharding
 from memplan.plan.scenario import Scenario
-from memplan.result import TraceBytes
+from memplan.result import StageShare, TraceBytes
 
 
 @dataclass(frozen=True, slots=True)
 class Allocation:
-    """A walked step of a scenario on its fullest device, and what it was walked with."""
+    """A walked step of a scenario on the devices of one stage, and what it was walked with."""
 
     scenario: Scenario
     chosen: ChosenModel
-    part: Architecture
-    """The model of the fullest device: the whole one, unless matrices, layers or experts are divided."""
+    stage: Stage
+    """The model of these devices: the whole one, unless matrices, layers or experts are divided."""
     setup: Setup
     whole: States
     """The states of the whole model."""
     states: States
-    """The fullest device's share of them, wherever it lives."""
+    """One device's share of them, wherever it lives."""
     gathering: Gathering | None
     timeline: Timeline
     bucket_bytes: int
     """DDP's buckets, beside the tensors of every instant."""
+    others: tuple[Allocation, ...] = ()
+    """The other kinds of stages of a pipeline, which hold less than this one."""
 
     @property
     def peak_bytes(self) -> int:
@@ -63,63 +65,82 @@ class Allocation:
         line, buckets = self.timeline, self.bucket_bytes
         return max(one.total_bytes + (buckets if one.step else 0) for one in (*line.first, *line.later))
 
+    @property
+    def stages(self) -> tuple[StageShare, ...]:
+        """What each kind of stage has, the fullest first; empty without a pipeline."""
+        return tuple(one.share for one in (self, *self.others)) if self.stage.ranks > 1 else ()
+
+    @property
+    def share(self) -> StageShare:
+        """What this stage has."""
+        stage = self.stage
+        return StageShare(
+            rank=stage.rank,
+            ranks=stage.ranks,
+            alike=stage.alike,
+            first_layer=stage.first_layer,
+            layers=stage.part.num_layers,
+            has_embeddings=stage.part.starts,
+            has_head=stage.part.ends,
+            in_flight=stage.in_flight(self.scenario.training.gradient_accumulation),
+            peak_bytes=self.peak_bytes,
+        )
+
     def levels(self, symbols: Symbols) -> StepLevels:
         """Walk for every batch and sequence of a region."""
         scenario, training = self.scenario, self.scenario.training
         states = off_device(self.states, scenario)
-        work = _work(self.part, self.setup, scenario, states, self.gathering)
-        return levels_of(
-            work,
-            symbols,
-            training,
-            states,
-            hardware=scenario.hardware,
-            most_gradients=None if self.chosen.exact else self.states.gradients,
-        )
+        work = _work(self.stage, self.setup, scenario, states, self.gathering)
+        most = None if self.chosen.exact else self.states.gradients
+        return levels_of(work, symbols, training, states, most_gradients=most)
 
     def traced_bytes(self) -> TraceBytes:
         """Walk again, as a trace sees it: on a CPU, with the newest library."""
         setup, states, gathering = replace(self.setup, stack=TRACED), self.states, self.gathering
         if self.setup.stack.experts_are_modules:  # other tensors hold the same weights
-            states, gathering = _on_one_device(self.chosen, self.part, setup, self.scenario)
-        return _walked(self.chosen, self.part, setup, self.scenario, states, gathering).bytes
+            states, gathering = _on_one_device(self.chosen, self.stage, setup, self.scenario)
+        return _walked(self.chosen, self.stage, setup, self.scenario, states, gathering).bytes
 
 
 def allocation(scenario: Scenario) -> Allocation:
-    """Walk one step of a scenario. Pure; `scenario.hardware.device` plays no part.
+    """Walk one step of a scenario on its fullest device. Pure; `scenario.hardware.device` plays no part.
 
     Raises:
         ConfigError: the model's configuration does not describe a model.
         UnknownEntryError: the catalog has no such model.
     """
     chosen, hardware = chosen_model(scenario.model), scenario.hardware
-    part = _part(chosen, hardware, expert_parallel_of(hardware))
     setup = Setup.of(scenario.training, stack_of(scenario.training))
-    states, gathering = _on_one_device(chosen, part, setup, scenario)
+    whole = _states(chosen, the_whole(chosen.architecture), setup, scenario)
+    found = [
+        _on_a_stage(chosen, stage, setup, scenario, whole)
+        for stage in _stages(chosen, hardware, expert_parallel_of(hardware))
+    ]
+    fullest, *others = sorted(found, key=lambda one: -one.peak_bytes)
+    return replace(fullest, others=tuple(others)) if others else fullest
+
+
+def _on_a_stage(chosen: ChosenModel, stage: Stage, setup: Setup, scenario: Scenario, whole: States) -> Allocation:
+    states, gathering = _on_one_device(chosen, stage, setup, scenario)
     return Allocation(
         scenario=scenario,
         chosen=chosen,
-        part=part,
+        stage=stage,
         setup=setup,
-        whole=_states(chosen, chosen.architecture, setup, scenario),
+        whole=whole,
         states=states,
         gathering=gathering,
-        timeline=_walked(chosen, part, setup, scenario, states, gathering),
-        bucket_bytes=bucket_bytes(states, hardware),
+        timeline=_walked(chosen, stage, setup, scenario, states, gathering),
+        bucket_bytes=bucket_bytes(states, scenario.hardware),
     )
 
 
 def _walked(
-    chosen: ChosenModel,
-    part: Architecture,
-    setup: Setup,
-    scenario: Scenario,
-    states: States,
-    gathering: Gathering | None,
+    chosen: ChosenModel, stage: Stage, setup: Setup, scenario: Scenario, states: States, gathering: Gathering | None
 ) -> Timeline:
     on_device = off_device(states, scenario)
     return timeline(
-        _work(part, setup, scenario, on_device, gathering),
+        _work(stage, setup, scenario, on_device, gathering),
         scenario.training,
         on_device,
         hardware=scenario.hardware,
@@ -127,45 +148,46 @@ def _walked(
     )
 
 
-def _work(part: Architecture, setup: Setup, scenario: Scenario, states: States, gathering: Gathering | None) -> Work:
+def _work(stage: Stage, setup: Setup, scenario: Scenario, states: States, gathering: Gathering | None) -> Work:
     sharding = _gathers_by(scenario.hardware)
     return work_of(
-        part,
+        stage.part,
         compute_setup(setup, sharding) if sharding else setup,
         scenario.training,
         states,
         hardware=scenario.hardware,
-        frozen_layers=_frozen_layers(scenario, part),
+        frozen_layers=_frozen_layers(scenario, stage),
         gathering=gathering,
+        in_flight=stage.in_flight(scenario.training.gradient_accumulation),
     )
 
 
-def _part(chosen: ChosenModel, hardware: Hardware, expert_parallel: int) -> Architecture:
-    """The model of the fullest device."""
-    tensor, pipeline = hardware.tensor_parallel, hardware.pipeline_parallel
-    return part_of(chosen.architecture, tensor=tensor, pipeline=pipeline, expert=expert_parallel)
+def _stages(chosen: ChosenModel, hardware: Hardware, expert_parallel: int) -> tuple[Stage, ...]:
+    """One of each kind of stage; the whole model, where there is no pipeline."""
+    part = part_of(chosen.architecture, tensor=hardware.tensor_parallel, expert=expert_parallel)
+    return stages(part, hardware.pipeline_parallel)
 
 
 def _on_one_device(
-    chosen: ChosenModel, part: Architecture, setup: Setup, scenario: Scenario
+    chosen: ChosenModel, stage: Stage, setup: Setup, scenario: Scenario
 ) -> tuple[States, Gathering | None]:
-    """The fullest device's share of the states, wherever they live, and what it gathers."""
+    """One device's share of the stage's states, wherever they live, and what it gathers."""
     hardware, training = scenario.hardware, scenario.training
     sharding, gathering, shared_out = _gathers_by(hardware), None, expert_parallel_of(hardware)
     devices = data_parallel_devices(hardware)
     if sharding is not None:
-        gathering = gathering_of(part, setup, sharding, devices, expert_parallel=shared_out)
+        gathering = gathering_of(stage.part, setup, sharding, devices, expert_parallel=shared_out)
     by_count = setup.packed or not chosen.exact
     if gathering is None or hardware.sharding.strategy not in CUTS_TENSORS or by_count:
-        undivided = _states(chosen, part, setup, scenario)
+        undivided = _states(chosen, stage, setup, scenario)
         if shared_out == 1:
             return sharded(undivided, hardware), gathering
-        all_experts = _states(chosen, _part(chosen, hardware, 1), setup, scenario)
-        return sharded(undivided, hardware, all_experts), gathering
-    frozen = _frozen_layers(scenario, part)
-    states = exact_states(part, setup, training, frozen, devices, shared_out)
+        with_all = next(one for one in _stages(chosen, hardware, 1) if one.rank == stage.rank)
+        return sharded(undivided, hardware, _states(chosen, with_all, setup, scenario)), gathering
+    frozen = _frozen_layers(scenario, stage)
+    states = exact_states(stage.part, setup, training, frozen, devices, shared_out)
     if training.method == "full":
-        states = replace(states, gradients=gathering.gradient_bytes(part))
+        states = replace(states, gradients=gathering.gradient_bytes(stage.part))
     return states, gathering
 
 
@@ -180,15 +202,18 @@ def _gathers_by(hardware: Hardware) -> Sharding | None:
     return _FROM_HOST if hardware.offload.parameters else None
 
 
-def _frozen_layers(scenario: Scenario, part: Architecture) -> int:
+def _frozen_layers(scenario: Scenario, stage: Stage) -> int:
+    """How many of the stage's layers, counted from its first, are frozen: all but the model's last ones."""
     training = scenario.training
     if training.method != "freeze":
         return 0
-    return max(0, part.num_layers - training.freeze.trainable_layers)
+    frozen = stage.num_layers - training.freeze.trainable_layers - stage.first_layer
+    return min(max(0, frozen), stage.part.num_layers)
 
 
-def _states(chosen: ChosenModel, part: Architecture, setup: Setup, scenario: Scenario) -> States:
-    exact = exact_states(part, setup, scenario.training, _frozen_layers(scenario, part))
+def _states(chosen: ChosenModel, stage: Stage, setup: Setup, scenario: Scenario) -> States:
+    part = stage.part
+    exact = exact_states(part, setup, scenario.training, _frozen_layers(scenario, stage))
     if chosen.exact:
         return exact
     assumed = total(part)

@@ -58,6 +58,7 @@ def estimate(scenario: Scenario) -> Estimate:
         usable_bytes=usable,
         verdict=verdict_of(need, usable),
         basis=_basis(unproven, setup),
+        stages=held.stages,
         host=host_memory(held.states, scenario, line.walked.on_host * line.in_flight),
         warnings=(*unproven, *advice(scenario, setup, chosen.architecture, device)),
     )

@@ -98,8 +98,8 @@ def _about_parallelism(scenario: Scenario, architecture: Architecture) -> Iterat
         yield Advice("hardware.sequence_parallel", words)
     if hardware.pipeline_parallel > 1:
         words = (
-            "One stage is counted, with both embeddings and head, and a micro-batch in flight for each stage: "
-            "rather too much."
+            "The fullest stage is counted: embeddings on the first, head and loss on the last, one forward and one "
+            "backward in turn (1F1B). Interleaved stages are not."
         )
         yield Advice("hardware.pipeline_parallel", words)
     if hardware.context_parallel > 1:

@@ -80,9 +80,15 @@ def memory_map(scenario: Scenario, batches: Sequence[int], sequences: Sequence[i
     hardware = scenario.hardware
     device = device_of(hardware.device)
     over, usable = overheads(device, hardware), usable_bytes(device, hardware)
-    step = _Step(allocation(scenario), over.workspace)
+    held = allocation(scenario)
+    stages = [_Step(one, over.workspace) for one in (held, *held.others)]
+
+    def fullest(batches: Real, sequences: Real) -> Whole:
+        found: Whole = np.maximum.reduce([stage.allocated(batches, sequences) for stage in stages])
+        return found
+
     columns = np.array(sequences, dtype=np.float64)
-    allocated = step.allocated(np.array(batches, dtype=np.float64)[:, None], columns)
+    allocated = fullest(np.array(batches, dtype=np.float64)[:, None], columns)
     need = need_of(allocated, over)
     return MemoryMap(
         batches=tuple(batches),
@@ -93,7 +99,7 @@ def memory_map(scenario: Scenario, batches: Sequence[int], sequences: Sequence[i
         usable_bytes=usable,
         device_name=device.name,
         frontier=_largest(
-            lambda found: np.asarray(need_of(step.allocated(found, columns), over).high) <= usable, columns.size
+            lambda found: np.asarray(need_of(fullest(found, columns), over).high) <= usable, columns.size
         ),
     )
 

@@ -172,6 +172,26 @@ class HostMemory:
 
 
 @dataclass(frozen=True, slots=True)
+class StageShare:
+    """What one stage of a pipeline has, and what a device of it holds at its peak."""
+
+    rank: int
+    """Which stage, from 0; of `alike` equal ones the first, which has the most in flight."""
+    ranks: int
+    alike: int
+    first_layer: int
+    """From 0."""
+    layers: int
+    has_embeddings: bool
+    has_head: bool
+    """Head and loss."""
+    in_flight: int
+    """Micro-batches whose kept tensors it holds at once."""
+    peak_bytes: int
+    """Tensors of one device at its peak."""
+
+
+@dataclass(frozen=True, slots=True)
 class Advice:
     """A word about one field: unwise but possible, or an assumption that was made."""
 
@@ -207,6 +227,8 @@ class Estimate:
     warnings: tuple[Advice, ...] = field(default=())
     host: HostMemory = HostMemory({}, 0, 1)
     """What lives in the hosts' memory instead of on the devices."""
+    stages: tuple[StageShare, ...] = ()
+    """The kinds of stages of a pipeline, the fullest first: the estimate is of that one's devices. Empty without."""
 
     @property
     def bytes(self) -> TraceBytes:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memplan.result import Basis, Estimate, Instant, InstantName, Verdict
+from memplan.result import Basis, Estimate, Instant, InstantName, StageShare, Verdict
 from memplan.units import UNIT_NAMES, Unit, counted, format_bytes, format_count, to_unit
 
 VERDICT_TITLES: dict[Verdict, str] = {"fits": "Fits", "tight": "Tight", "does_not_fit": "Does not fit"}
@@ -90,6 +90,40 @@ def process_sentence(estimate: Estimate, unit: Unit = "gib") -> str:
         return ""
     low, high = _together([estimate.process.low, estimate.process.high], unit)
     return f"the device's monitor will likely show {low} to {high}"
+
+
+def stage_words(estimate: Estimate) -> str:
+    """Say which stage of a pipeline the estimate is of: "stage 1 of 4"; empty without a pipeline."""
+    return f"stage {estimate.stages[0].rank + 1:,} of {estimate.stages[0].ranks:,}" if estimate.stages else ""
+
+
+def stage_sentence(estimate: Estimate, unit: Unit = "gib") -> str:
+    """Say which stage is the fullest and what it has, and what the others hold; empty without a pipeline.
+
+    "stage 1 of 4: layers 1 to 8 and the embeddings, 4 micro-batches in flight, 24.5 GiB of tensors; 22.1 GiB on stage 4
+    (layers 25 to 32, head and loss, 1 in flight)".
+    """
+    if not estimate.stages:
+        return ""
+    fullest, *others = estimate.stages
+    many = "1 micro-batch" if fullest.in_flight == 1 else f"{fullest.in_flight:,} micro-batches"
+    words = f"{stage_words(estimate)}: {_parts_of(fullest)}, {many} in flight"
+    words += f", {format_bytes(fullest.peak_bytes, unit)} of tensors"
+    for other in others[:2]:
+        which = (
+            f"stage {other.rank + 1:,}" if other.alike == 1 else f"the {other.alike:,} from stage {other.rank + 1:,} on"
+        )
+        size = format_bytes(other.peak_bytes, unit)
+        words += f"; {size} on {which} ({_parts_of(other)}, {other.in_flight:,} in flight)"
+    return words
+
+
+def _parts_of(stage: StageShare) -> str:
+    first, last = stage.first_layer + 1, stage.first_layer + stage.layers
+    words = f"layer {first:,}" if stage.layers == 1 else f"layers {first:,} to {last:,}"
+    if stage.has_embeddings:
+        words += " and the embeddings"
+    return f"{words}, head and loss" if stage.has_head else words
 
 
 def host_sentence(estimate: Estimate, unit: Unit = "gib") -> str:

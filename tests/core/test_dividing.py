@@ -53,11 +53,6 @@ def test_keys_are_repeated_once_there_are_more_devices_than_heads() -> None:
     assert (keys["q_proj"], keys["k_proj"], keys["v_proj"]) == (2 * 128, 128, 128)
 
 
-def test_layers_divided_by_eight() -> None:
-    part = part_of(chosen_model(ModelChoice(catalog=LLAMA_8B)).architecture, pipeline=8)
-    assert part.num_layers == LAYERS // 8
-
-
 def test_experts_divided_by_eight() -> None:
     whole = chosen_model(ModelChoice(catalog=MIXTURE)).architecture
     part = part_of(whole, expert=8)
@@ -80,16 +75,6 @@ def test_context_parallel_is_a_shorter_sequence() -> None:
     shared = answer(hardware={"devices": 4, "context_parallel": 4})
     short = answer(hardware={"devices": 4, "tensor_parallel": 1}, sequence_length=1024)
     assert at(shared, "forward")["activations"] == at(short, "forward")["activations"]
-
-
-def test_a_pipeline_holds_a_micro_batch_for_each_stage() -> None:
-    def kept(accumulation: int) -> int:
-        hardware = {"devices": 4, "pipeline_parallel": 4}
-        return at(answer(hardware=hardware, gradient_accumulation=accumulation), "loss")["activations"]
-
-    one, two, four = kept(1), kept(2), kept(4)
-    assert kept(16) == four
-    assert four - one == 3 * (two - one) > 0
 
 
 def test_optimizer_states_on_the_host() -> None:

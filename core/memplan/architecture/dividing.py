@@ -25,31 +25,21 @@ def share(count: int, parts: int) -> int:
 
 
 @lru_cache(maxsize=256)
-def part_of(architecture: Architecture, *, tensor: int = 1, pipeline: int = 1, expert: int = 1) -> Architecture:
-    """The model of the fullest device.
+def part_of(architecture: Architecture, *, tensor: int = 1, expert: int = 1) -> Architecture:
+    """What one device of a stage holds; `stages` cuts the layers among the stages.
 
     Tensor parallelism (t devices) gives each heads / t, feed-forward width / t and vocabulary / t; keys and values are
-    repeated once there are more devices than heads of them. Pipeline parallelism (p) gives each layers / p, counted
-    here with both the embeddings and the head, one of which a real stage lacks. Expert parallelism (e) gives each
-    experts / e.
-    Source: Narayanan et al., "Efficient Large-Scale Language Model Training on GPU Clusters", 2021, sections 2.2, 2.3.
+    repeated once there are more devices than heads of them. Expert parallelism (e) gives each experts / e.
+    Source: Narayanan et al., "Efficient Large-Scale Language Model Training on GPU Clusters", 2021, section 2.3.
     """
-    if tensor == pipeline == expert == 1:
+    if tensor == expert == 1:
         return architecture
     layers: dict[Layer, Layer] = {}
-    runs: list[tuple[Layer, int]] = []
-    left = share(architecture.num_layers, pipeline)
-    # The last layers: where layers differ, the later ones are those with experts.
-    for layer, count in reversed(architecture.layers):
-        taken = min(count, left)
-        if taken:
-            part = layers.setdefault(layer, _layer(layer, tensor, expert))
-            runs.append((part, taken))
-        left -= taken
+    runs = [(layers.setdefault(layer, _layer(layer, tensor, expert)), count) for layer, count in architecture.layers]
     vocabulary = share(architecture.vocab_size, tensor)
     return replace(
         architecture,
-        layers=tuple(reversed(runs)),
+        layers=tuple(runs),
         vocab_size=vocabulary,
         tokens=replace(architecture.tokens, rows=share(architecture.tokens.rows, tensor)),
         head=replace(architecture.head, outputs=share(architecture.head.outputs, tensor)),

@@ -339,6 +339,10 @@ class Architecture:
     """Whether the composition is this model type's own; otherwise it is the nearest one."""
     nearest: str = "a llama-like model"
     """What is walked when the composition is not the model type's own."""
+    starts: bool = True
+    """Whether ids come in here: a later stage of a pipeline receives hidden states instead."""
+    ends: bool = True
+    """Whether the loss is here: an earlier stage of a pipeline sends hidden states on instead."""
 
     @property
     def num_layers(self) -> int:
@@ -366,10 +370,17 @@ class Architecture:
 
     def outer_weights(self) -> Iterator[Weight]:
         """Parameter tensors outside the layers; tied weights once."""
-        for part in (self.tokens, self.embedding_norm, self.positions, *self.projections, self.final_norm):
+        first = (self.tokens, self.embedding_norm, self.positions, *self.projections[:1]) if self.starts else ()
+        last = (*self.projections[1:], self.final_norm) if self.ends else ()
+        for part in (*first, *last):
             if part is not None:
                 yield from part.weights()
+        if not self.ends:
+            return
         if not self.tied:
             yield from self.head.weights()
-        elif self.head.bias:
+            return
+        if not self.starts:  # a copy of the table, which is kept equal to the first stage's
+            yield from self.tokens.weights()
+        if self.head.bias:
             yield Weight(f"{self.head.name}.bias", (self.head.outputs,), "head")

@@ -78,6 +78,7 @@ def _estimate(estimate: Estimate) -> dict[str, Any]:
         ],
         "process": asdict(estimate.process),
         "host": _host(estimate.host),
+        "stages": [asdict(stage) for stage in estimate.stages],
         "need": asdict(estimate.need),
         "device": {"id": estimate.device_id, "usable_bytes": estimate.usable_bytes},
         "verdict": estimate.verdict,

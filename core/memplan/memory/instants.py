@@ -44,13 +44,12 @@ def timeline(
     if most_gradients is not None:
         backward = replace(walked.backward, gradients=min(walked.backward.gradients, most_gradients))
         walked = replace(walked, backward=backward)
-    in_flight = in_flight_of(training, hardware)
-    walked = _with_others_in_flight(walked, in_flight)
+    walked = _with_others_in_flight(walked, work.in_flight)
     present = states.gradients if accumulates(work.setup, training, states) else 0
     ids = ids_bytes(batch, sequence)
     later = _instants(states, walked, present, ids, 2, trains)
     first = _instants(states, walked, present, ids, 1, trains) if trains else ()
-    return Timeline(later, first, _trace_bytes(states, walked, present, ids, trains), walked, in_flight)
+    return Timeline(later, first, _trace_bytes(states, walked, present, ids, trains), walked, work.in_flight)
 
 
 def work_of(
@@ -62,6 +61,7 @@ def work_of(
     hardware: Hardware,
     frozen_layers: int = 0,
     gathering: Gathering | None = None,
+    in_flight: int = 1,
 ) -> Work:
     """What a scenario walks. With a gathering, `setup` is what modules compute in."""
     stays = accumulates(setup, training, states)
@@ -77,6 +77,7 @@ def work_of(
         gathering=gathering,
         offloads=hardware.offload.activations or training.checkpointing == "offload",
         applies_gradients=leave,
+        in_flight=in_flight,
     )
 
 
@@ -85,14 +86,6 @@ def accumulates(setup: Setup, training: Training, states: States) -> bool:
     own_dtype = setup.adapter_dtype if setup.adapted else training.weights_dtype
     buffered = training.gradients_dtype not in ("weights", own_dtype) and states.gradients > 0
     return training.method != "inference" and (training.gradient_accumulation > 1 or buffered)
-
-
-def in_flight_of(training: Training, hardware: Hardware) -> int:
-    """Micro-batches whose kept tensors the first stage of a pipeline holds at once, when it is filled.
-
-    Source: Narayanan et al., 2021, section 2.2.1 (one forward, one backward).
-    """
-    return min(hardware.pipeline_parallel, training.gradient_accumulation)
 
 
 def ids_bytes(batch: Size, sequence: Size) -> Size:

@@ -6,11 +6,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from memplan.memory.account import States
-from memplan.memory.instants import accumulates, before_the_walk, beside_the_ids, in_flight_of
+from memplan.memory.instants import accumulates, before_the_walk, beside_the_ids
 from memplan.memory.step import Candidate, Work, moments
 from memplan.memory.storage import Level
 from memplan.memory.symbols import Symbols, fullest
-from memplan.plan.hardware import Hardware
 from memplan.plan.training import Training
 
 
@@ -34,14 +33,13 @@ def levels_of(
     training: Training,
     states: States,
     *,
-    hardware: Hardware,
     most_gradients: int | None = None,
 ) -> StepLevels:
     """Walk a step as `timeline` does, for a whole region."""
     found = moments(work, symbols.batch, symbols.sequence)
     present = states.gradients if accumulates(work.setup, training, states) else 0
     before = before_the_walk(states, present, states.optimizer)
-    before += (in_flight_of(training, hardware) - 1) * found.kept
+    before += (work.in_flight - 1) * found.kept
     backward = _on_top(found.backward, before)
     ids = 8 * symbols.batch * symbols.sequence
     at_step = Level(beside_the_ids(states, trains=training.method != "inference") + ids, 0)

@@ -168,7 +168,9 @@ def _adapters(architecture: Architecture, setup: Setup) -> Iterator[HeldTensor]:
 
 def saved_modules(architecture: Architecture) -> tuple[Table | Norm | Linear, ...]:
     """The modules that can be trained whole beside adapters."""
-    parts = (architecture.tokens, architecture.positions, architecture.final_norm, architecture.head)
+    first = (architecture.tokens, architecture.positions) if architecture.starts else ()
+    last = (architecture.final_norm, architecture.head) if architecture.ends else ()
+    parts = (*first, *last)
     return tuple(part for part in parts if part is not None)
 
 
@@ -209,9 +211,9 @@ def linears(architecture: Architecture) -> Iterator[tuple[Linear, int]]:
     for layer, count in architecture.kinds.items():
         for part in (*layer.attention.linears(), *(layer.mlp.linears() if layer.mlp is not None else ())):
             yield part, count
-    for part in architecture.projections:
+    first, last = architecture.projections[:1], (*architecture.projections[1:], architecture.head)
+    for part in (*(first if architecture.starts else ()), *(last if architecture.ends else ())):
         yield part, 1
-    yield architecture.head, 1
 
 
 def weight_bytes(tensor: HeldTensor, *, double_quant: bool) -> int:

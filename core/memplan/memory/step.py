@@ -46,6 +46,8 @@ class Work:
     """What a layer keeps waits on the host from its forward to its backward."""
     applies_gradients: bool = False
     """A layer's gradients are gone once it is through."""
+    in_flight: int = 1
+    """Micro-batches whose kept tensors are alive at once: several on a stage of a pipeline."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +97,8 @@ def layer_runs(work: Work, batch: Size, sequence: Size) -> tuple[Run, ...]:
     architecture, setup = work.architecture, work.setup
     dtype, needs = setup.first_input(architecture.tokens, architecture.tied)
     bare = architecture.feeds_rows and setup.first_input_is_bare(architecture.tokens, architecture.tied)
+    if not architecture.starts:  # what is received needs a gradient where something before it trains
+        needs, bare = setup.trains and (needs or work.frozen_layers == 0), False
     frozen = replace(setup, base_trains=False)
     position = 0
     for layer, count in architecture.layers:
@@ -236,7 +240,7 @@ def _forward(ends: EndsWalk, runs: tuple[Run, ...], kept: int, cached: int, gath
     """The fullest moments before the loss: what earlier layers keep grows, so they are the last layers of runs."""
     first, root = runs[0].walk, gathered.root
     stays = first.input_bytes if ends.input_stays and not first.keeps_input else 0
-    yield Candidate(ends.start, 0, root.weights + root.buffer, where="embeddings")
+    yield Candidate(ends.start, 0, root.weights + root.buffer, where=ends.places[0])
     before, position = 0, 0
     buffer, held = root.buffer, root.weights
     for run in runs:
@@ -254,7 +258,7 @@ def _forward(ends: EndsWalk, runs: tuple[Run, ...], kept: int, cached: int, gath
         before += run.count * (walk.kept + walk.cached)
         buffer = unit.buffer
         held += 0 if gathered.reshards else unit.weights
-    yield Candidate(ends.model_end, kept + cached + stays, held + buffer, where="final norm")
+    yield Candidate(ends.model_end, kept + cached + stays, held + buffer, where=ends.places[1])
 
 
 def _backward(ends: EndsWalk, runs: tuple[Run, ...], kept: int, gathered: Gathering, held: int) -> Iterator[Candidate]:
@@ -263,7 +267,7 @@ def _backward(ends: EndsWalk, runs: tuple[Run, ...], kept: int, gathered: Gather
     position = num_layers = sum(run.count for run in runs)
     order = [gathered.layers.get(run.layer, NOTHING) for run in runs]
     arriving = order[-1].buffer if gathered.reshards else 0
-    yield Candidate(ends.loss_backward, kept, root.weights + held + arriving, where="loss")
+    yield Candidate(ends.loss_backward, kept, root.weights + held + arriving, where=ends.places[2])
     gradients, left, reducing = 0, kept, 0
     beside = ends.held_in_backward.tally
     for index in reversed(range(len(runs))):
@@ -297,7 +301,7 @@ def _backward(ends: EndsWalk, runs: tuple[Run, ...], kept: int, gathered: Gather
         position -= run.count
         if not walk.output_needs_grad:
             break
-    yield Candidate(ends.embedding_backward, 0, root.weights + reducing, gradients, where="embeddings")
+    yield Candidate(ends.embedding_backward, 0, root.weights + reducing, gradients, where=ends.places[0])
     if shards:
         end = Peak(0, (ends.backward_end, 0, 0, ends.gradients))
         yield Candidate(end, 0, root.reduce_buffer, gradients, where="reducing the root unit")

@@ -1,4 +1,7 @@
-"""The walk of what stands outside the layers: embeddings before; final norm, head and loss after."""
+"""The walk of what stands outside the layers: embeddings before; final norm, head and loss after.
+
+A stage of a pipeline may have neither: it receives the first layer's input, and sends the last one's output on.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +10,11 @@ from functools import lru_cache
 
 from memplan.architecture.parts import Architecture
 from memplan.memory.blocks.context import Context
-from memplan.memory.blocks.model import embed, finish, positions_and_masks
+from memplan.memory.blocks.model import LossState, embed, finish, positions_and_masks
 from memplan.memory.peak import Peak, now_of, peak_of, tape_for, way_back_from
 from memplan.memory.setup import Setup
 from memplan.memory.storage import GRADIENTS, Meter, Size
-from memplan.memory.tape import Kept
+from memplan.memory.tape import Kept, Tensor
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +44,8 @@ class EndsWalk:
     backward_end: Size
     """Ids and whatever else stays, without gradients."""
     ledger: tuple[Kept, ...]
+    places: tuple[str, str, str] = ("embeddings", "final norm", "loss")
+    """What stands before the layers, behind them, and where backward begins, in words."""
 
 
 @lru_cache(maxsize=512)
@@ -58,28 +63,24 @@ def walk_ends(
     ctx = Context(tape_for(setup, accumulating, batch), setup, batch, sequence)
     tape, meter = ctx.tape, ctx.tape.meter
     ids = tape.new((batch, sequence), "int64")
-    x, embed_locals, input_stays = embed(ctx, architecture, ids)
+    hidden = (batch, sequence, architecture.hidden_size)
+    if architecture.starts:
+        x, embed_locals, input_stays = embed(ctx, architecture, ids)
+    else:
+        x, embed_locals, input_stays = tape.leaf(hidden, last_dtype, needs_grad=setup.trains), [], True
     model_locals = positions_and_masks(ctx, list(architecture.kinds), tape)
     start, way_back = _noted(meter), way_back_from(meter, x)
     del x
     held_in_forward = meter.now
-    last = [tape.leaf((batch, sequence, architecture.hidden_size), last_dtype, needs_grad=last_needs_grad)]
+    last = [tape.leaf(hidden, last_dtype, needs_grad=last_needs_grad)]
     state = finish(ctx, architecture, last, ids, embed_locals, model_locals, with_loss, lambda: _noted(meter))
     loss_peak = peak_of(meter)
     tape.release_casts()
     forward_end = now_of(meter)
     if setup.stack.releases_outputs:
         state.logits = None
-    meter.restart()
-    if state.loss is not None and state.loss.needs_grad:
-        tape.backward(state.loss)
-    state.loss = None
-    loss_backward, held_in_backward = _noted(meter), now_of(meter)
-    ctx.release_shared()  # the layers are through, and with them whatever held these
-    if way_back is not None and with_loss:
-        tape.backward(way_back)
-    way_back = None
-    embedding_backward, state.logits = peak_of(meter), None
+    loss_backward, held_in_backward, embedding_backward = _backward(ctx, state, way_back, with_loss)
+    way_back = state.logits = None
     return EndsWalk(
         start=start,
         held_in_forward=held_in_forward,
@@ -93,7 +94,30 @@ def walk_ends(
         gradients=meter.tally[GRADIENTS],
         backward_end=meter.now - meter.tally[GRADIENTS],
         ledger=tuple(tape.kept),
+        places=_places(architecture),
     )
+
+
+def _backward(
+    ctx: Context, state: LossState[Peak], way_back: Tensor | None, with_loss: bool
+) -> tuple[Peak, Peak, Peak]:
+    """Through the loss, what is alive while the layers run back, and through the embeddings."""
+    tape, meter = ctx.tape, ctx.tape.meter
+    meter.restart()
+    if state.loss is not None and state.loss.needs_grad:
+        tape.backward(state.loss)
+    state.loss = None
+    loss_backward, held_in_backward = _noted(meter), now_of(meter)
+    ctx.release_shared()  # the layers are through, and with them whatever held these
+    if way_back is not None and with_loss:
+        tape.backward(way_back)
+    return loss_backward, held_in_backward, peak_of(meter)
+
+
+def _places(architecture: Architecture) -> tuple[str, str, str]:
+    """What stands before the layers, behind them, and where backward begins."""
+    first = "embeddings" if architecture.starts else "stage's input"
+    return (first, "final norm", "loss") if architecture.ends else (first, "stage's output", "stage's output")
 
 
 def _noted(meter: Meter) -> Peak:

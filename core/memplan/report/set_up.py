@@ -7,7 +7,7 @@ from memplan.plan.hardware import Hardware
 from memplan.plan.scenario import Scenario
 from memplan.plan.training import Training
 from memplan.result import Estimate
-from memplan.sentences import host_sentence, model_sentence, pinned_sentence
+from memplan.sentences import host_sentence, model_sentence, pinned_sentence, stage_sentence
 from memplan.units import Unit, format_bytes
 
 _METHODS = {
@@ -24,6 +24,8 @@ def set_up_lines(scenario: Scenario, estimate: Estimate, unit: Unit) -> list[tup
     lines = [("Model", model_sentence(estimate)), ("Training", training_words(scenario.training))]
     lines.append(("Hardware", hardware_words(scenario.hardware, estimate, unit)))
     lines.append(("Recipe", recipe_words(estimate)))
+    if stage := stage_sentence(estimate, unit):
+        lines.append(("Fullest", stage))
     if host := host_sentence(estimate, unit):
         lines.append(("Host", " ".join(part for part in (f"{host}.", pinned_sentence(estimate, unit)) if part)))
     return lines

@@ -15,6 +15,8 @@ from memplan import (
     host_sentence,
     host_words,
     pinned_sentence,
+    stage_sentence,
+    stage_words,
     verdict_sentence,
 )
 
@@ -59,11 +61,11 @@ def verdict_view(estimate: Estimate, unit: Unit) -> VerdictView:
         role=estimate.verdict,
         word=word,
         margin=found[1] if found else tight_margin(estimate, unit),
-        detail=f"{detail[:1].upper()}{detail[1:]} · {estimate.device_name}",
+        detail=" · ".join(filter(None, (_capital(detail), estimate.device_name, stage_words(estimate)))),
         recipe=recipe_words(estimate),
         basis=estimate.basis,
         basis_sentence=_capital(basis_sentence(estimate)),
-        band=band_words(estimate.need, unit),
+        band="\n".join(filter(None, (band_words(estimate.need, unit), stage_lines(estimate, unit)))),
         sentence=f"{sentence}.",
         host=host_words(estimate, unit),
         host_sentence=host_lines(estimate, unit),
@@ -73,6 +75,12 @@ def verdict_view(estimate: Estimate, unit: Unit) -> VerdictView:
 def recipe_words(estimate: Estimate) -> str:
     """What the estimate assumed: dtypes, and the bytes per parameter that follow."""
     return f"{estimate.recipe.text}: {estimate.recipe.bytes_per_parameter:.3g} bytes per parameter"
+
+
+def stage_lines(estimate: Estimate, unit: Unit) -> str:
+    """Which stage of a pipeline is the fullest and why; empty without a pipeline."""
+    words = stage_sentence(estimate, unit)
+    return f"The fullest devices are those of {words}." if words else ""
 
 
 def host_lines(estimate: Estimate, unit: Unit) -> str:

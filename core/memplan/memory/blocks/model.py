@@ -156,16 +156,19 @@ def finish(
     with_loss: bool,
     at_model_end: Callable[[], P],
 ) -> LossState[P]:
-    """Final norm, head and loss, as transformers' ForCausalLM classes run them. Takes the last output out of `last`."""
+    """Final norm, head and loss, as transformers' ForCausalLM classes run them. Takes the last output out of `last`.
+
+    A stage without them sends the last output on, and holds it until its gradient is back.
+    """
     tape = ctx.tape
     hidden = last.pop()
-    norm = architecture.final_norm
+    norm = architecture.final_norm if architecture.ends else None
     if norm is not None:
         trains = ctx.setup.head_trains or ctx.setup.saves(norm.name)
         for part in ("weight", "bias"):
             ctx.parameter(f"{norm.name}.{part}", (norm.size,), trains=trains)
     x = ctx.norm(norm, hidden)
-    if len(architecture.projections) > 1:
+    if architecture.ends and len(architecture.projections) > 1:
         x = ctx.linear(architecture.projections[1], x, "")
     del hidden
     model_end = at_model_end()
@@ -180,6 +183,8 @@ def finish(
     tape.meter.restart()
     if any(layer.attention.rotary.spread != "no" for layer in architecture.kinds):
         ctx.cos = ctx.sin = None  # layers keep what they spread out, not these
+    if not architecture.ends:
+        return LossState(None, x, model_end)
     # x, the last hidden state, stays a local until forward returns.
     logits, loss = head_and_loss(ctx, architecture, x, ids, with_loss)
     return LossState(logits, loss, model_end)
