@@ -56,6 +56,7 @@ class StartUp(QObject):
         super().__init__(app)
         self._window, self._settings = window, settings
         self._wanted = options.file
+        self._recovers = options.screenshot is None
         window.painted.connect(self._shell_painted)
 
     def open_when_ready(self, path: Path) -> None:
@@ -99,6 +100,18 @@ class StartUp(QObject):
         self._window.load_chart()
         mark("chart_interactive")
         self.ready.emit()
+        if self._recovers:
+            self._recover()
+
+    def _recover(self) -> None:
+        """Offer what was not saved last time, and keep from now on what is not saved."""
+        from memplan_gui.recovery import Recovery, recovery_folder
+        from memplan_gui.recovery_offer import offer_leftovers
+
+        window, folder = self._window, recovery_folder()
+        recovery = Recovery(window.document, folder, window)
+        window.closed.connect(recovery.forget)
+        offer_leftovers(window, folder, recovery)
 
 
 def start(options: Options) -> int:

@@ -20,6 +20,7 @@ SHEET_FILTER = "PDF (*.pdf);;PNG picture (*.png);;SVG picture (*.svg)"
 PICTURE_FILTER = "PNG picture (*.png);;SVG picture (*.svg);;PDF (*.pdf)"
 
 Wish = Literal["save", "discard", "cancel"]
+RecoveryWish = Literal["open", "discard", "later"]
 OtherVersionWish = Literal["overwrite", "save_as", "cancel"]
 
 
@@ -36,6 +37,21 @@ def ask_about_changes(parent: QWidget, name: str) -> Wish:
     box.exec()
     clicked = box.clickedButton()
     return "save" if clicked is save else "discard" if clicked is discard else "cancel"
+
+
+def ask_about_recovery(parent: QWidget, name: str) -> RecoveryWish:
+    """Ask what becomes of work that was not saved when memplan last ended."""
+    box = QMessageBox(parent)
+    box.setText(f"memplan ended before “{name}” was saved.")
+    box.setInformativeText("What it held at the end was kept.")
+    wanted = box.addButton("Open it", QMessageBox.ButtonRole.AcceptRole)
+    discard = box.addButton("Throw it away", QMessageBox.ButtonRole.DestructiveRole)
+    later = box.addButton("Ask again later", QMessageBox.ButtonRole.RejectRole)
+    box.setDefaultButton(wanted)
+    box.setEscapeButton(later)
+    box.exec()
+    clicked = box.clickedButton()
+    return "open" if clicked is wanted else "discard" if clicked is discard else "later"
 
 
 def ask_name(parent: QWidget, name: str) -> str | None:

@@ -147,11 +147,13 @@ class PlanDocument(QObject):
             self.end_gesture()
         return True
 
-    def begin(self, plan: Plan, path: Path | None = None) -> None:
-        """Show another plan, with no history."""
+    def begin(self, plan: Plan, path: Path | None = None, *, is_saved: bool = True) -> None:
+        """Show another plan, with no history; `is_saved` where its file, if it has one, holds the same."""
         self.end_gesture()
         self.undo_stack.clear()
         self._state, self.path = PlanState(plan, 0), path
+        if not is_saved:
+            self.undo_stack.resetClean()
         self._stamp = stamp_of(path)
         self.replaced_whole.emit()
         self.file_changed.emit()

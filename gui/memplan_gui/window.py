@@ -39,6 +39,8 @@ class Window(QMainWindow):
 
     painted = Signal()
     """The shell is on screen."""
+    closed = Signal()
+    """The person closed it, and what was not saved is saved or given up."""
 
     def __init__(self, theme: Theme, settings: Settings) -> None:
         super().__init__()
@@ -272,6 +274,7 @@ class Window(QMainWindow):
             self.document.undo_stack.disconnect(self)
         self._settings.save()
         event.accept()
+        self.closed.emit()
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
         """Take files."""
