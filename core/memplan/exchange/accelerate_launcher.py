@@ -28,7 +28,8 @@ def read(keys: Keys, document: Document) -> None:
     _state_precision(keys)
     kind = keys.text("distributed_type")
     word = kind.value.upper() if kind else ""
-    fsdp, engine = keys.section("fsdp_config", "fsdp"), keys.section("deepspeed_config")
+    fsdp, engine = keys.section("fsdp_config"), keys.section("deepspeed_config")
+    keys.any("fsdp")
     if word == "FSDP" or (not word and (fsdp.content or any(key in document.content for key in _BARE_FSDP))):
         shard = fsdp if fsdp.content else keys
         version = shard.whole("fsdp_version", "version")

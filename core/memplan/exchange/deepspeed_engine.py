@@ -66,9 +66,12 @@ _ZERO_EXTRAS = {
 def _state_precision(keys: Keys) -> None:
     reading = keys.reading
     for word, names in (("bf16", ("bf16", "bfloat16")), ("fp16", ("fp16",))):
-        enabled = keys.section(*names).switch("enabled")
+        section = keys.section(*names)
+        enabled = section.switch("enabled")
         if enabled and enabled.value:
             reading.state("given.mixed_precision", enabled, value=word)
+        elif enabled is None and section.has("enabled"):
+            reading.default("given.mixed_precision", "bf16", "auto is what the Trainer is told; most runs take bf16")
     dtype = keys.section("data_types").text("grad_accum_dtype")
     if dtype is not None and (found := dtype_word(dtype.value)) in ("fp32", "bf16"):
         reading.state("training.gradients_dtype", dtype, value=found)

@@ -8,10 +8,17 @@ from dataclasses import dataclass
 from memplan.errors import MemplanError
 from memplan.exchange import (
     accelerate_launcher,
+    axolotl,
     deepspeed_engine,
     hf_model,
     hf_trainer,
+    litgpt,
+    llama_factory,
+    mlx_lm,
     peft_adapter,
+    torchtitan,
+    torchtune,
+    unsloth,
 )
 from memplan.exchange.documents import Document
 from memplan.exchange.notes import ImportNote
@@ -34,6 +41,14 @@ FORMATS = (
     Format("safetensors weights", "transformers", False, hf_model.are_weights, hf_model.read_weights),
     Format("PEFT adapter", "peft", False, peft_adapter.recognises, peft_adapter.read),
     Format("Hugging Face model", "transformers", False, hf_model.recognises, hf_model.read),
+    Format("torchtune YAML", "torchtune", True, torchtune.recognises, torchtune.read),
+    Format("torchtitan TOML", "torchtitan", True, torchtitan.recognises, torchtitan.read),
+    Format("Unsloth Studio YAML", "unsloth", True, unsloth.recognises, unsloth.read),
+    Format("axolotl YAML", "axolotl", True, axolotl.recognises, axolotl.read),
+    Format("LLaMA-Factory YAML, version 1", "llama_factory", True, llama_factory.recognises_v1, llama_factory.read_v1),
+    Format("LLaMA-Factory YAML", "llama_factory", True, llama_factory.recognises, llama_factory.read),
+    Format("litgpt YAML", "litgpt", True, litgpt.recognises, litgpt.read),
+    Format("MLX-LM YAML", "mlx", True, mlx_lm.recognises, mlx_lm.read),
     Format("DeepSpeed JSON", "deepspeed", False, deepspeed_engine.recognises, deepspeed_engine.read),
     Format("accelerate configuration", "accelerate", False, accelerate_launcher.recognises, accelerate_launcher.read),
     Format("TRL arguments", "trl", True, hf_trainer.is_trl, hf_trainer.read_trl),

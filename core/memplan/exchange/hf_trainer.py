@@ -22,7 +22,7 @@ from memplan.exchange.trainer_terms import (
 
 _TRAINER_SIGNS = ("per_device_train_batch_size", "per_gpu_train_batch_size", "gradient_checkpointing", "output_dir")
 _TRL_SIGNS = (
-    *("max_length", "max_seq_length", "max_prompt_length", "max_completion_length", "packing", "use_peft", "lora_r"),
+    *("max_length", "max_prompt_length", "max_completion_length", "packing", "use_peft", "lora_r"),
     *("num_generations", "beta", "dataset_mixer", "dataset_mixture", "model_init_kwargs", "assistant_only_loss"),
     *("load_in_4bit", "precompute_ref_log_probs", "reward_funcs", "dataset_name", "dataset_text_field"),
 )
@@ -129,6 +129,7 @@ def _read_method(keys: Keys, document: Document, *, adapted: bool) -> int:
         return 1
     reading.state("training.sequence_length", whole)
     reading.default("training.sequence_length", 1024, "TRL's default (max_length)")
+    reading.default("training.loss", "plain", "logits are counted whole; newer TRL computes SFT's in chunks")
     pairs = next((keys.any(name) for name in _PAIR_SIGNS if keys.has(name)), None)
     if pairs is None:
         return 1
@@ -206,8 +207,8 @@ def state_mixed_precision(keys: Keys, default: str) -> None:
         reading.state("given.mixed_precision", bf16, value="bf16")
     elif fp16 and fp16.value:
         reading.state("given.mixed_precision", fp16, value="fp16")
-    elif bf16 is None and default != "no":
-        reading.default("given.mixed_precision", default, "TRL's default")
+    elif bf16 is None:
+        reading.default("given.mixed_precision", default, "the trainer's default")
     if "given.mixed_precision" not in reading.stated and (off := bf16 or fp16):
         reading.state("given.mixed_precision", off, value="no", weak=True)
 

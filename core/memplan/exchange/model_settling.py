@@ -31,6 +31,7 @@ class SettledModel:
     choice: Mapping[str, Any] | None
     question: str = ""
     stored_dtype: str | None = None
+    model_type: str | None = None
     packed: str | None = None
     packed_why: str = ""
     notes: tuple[ImportNote, ...] = ()
@@ -63,7 +64,7 @@ def settle_model(readings: Sequence[Reading], answer: Mapping[str, Any] | None) 
     why = "as the model's name says"
     if answer is not None:
         note = ImportNote("understood", "Model", _answer_words(answer), "your answer", "model")
-        return SettledModel(answer, "", stored or _published(answer), packed, why, (note,))
+        return SettledModel(answer, "", stored or _published(answer), _type_of(answer), packed, why, (note,))
     if len(configs) > 1:
         raise _two(configs[0], configs[1])
     for stated, model in found[1:]:
@@ -73,7 +74,7 @@ def settle_model(readings: Sequence[Reading], answer: Mapping[str, Any] | None) 
         return _of_config(configs[0], found, stored, packed, why)
     if found:
         return _of_catalog(*found[0], stored, packed, why)
-    return SettledModel(None, _question(named), stored, packed, why)
+    return SettledModel(None, _question(named), stored, None, packed, why)
 
 
 def _of_config(
@@ -91,7 +92,7 @@ def _of_config(
             raise MemplanError(words, place=stated.file, remedy="Give the config.json of the model that is trained.")
     name = str(found[0][0].value if found else content.get("_name_or_path") or config.key)[:200]
     note = ImportNote("understood", "Model", name, Stated(None, config.file, "").source, "model")
-    return SettledModel({"config": content, "name": name}, "", stored, packed, why, (note,))
+    return SettledModel({"config": content, "name": name}, "", stored, content.get("model_type"), packed, why, (note,))
 
 
 def _of_catalog(stated: Stated, model: NamedModel, stored: str | None, packed: str | None, why: str) -> SettledModel:
@@ -101,7 +102,7 @@ def _of_catalog(stated: Stated, model: NamedModel, stored: str | None, packed: s
     if not model.exact:
         kind, words = "assumed", f"{entry.id}: its shape is taken for {stated.value}"
     note = ImportNote(kind, "Model", words, stated.source, "model")  # type: ignore[arg-type]
-    return SettledModel(choice, "", stored or _dtype_of(entry), packed, why, (note,))
+    return SettledModel(choice, "", stored or _dtype_of(entry), entry.model_type, packed, why, (note,))
 
 
 def _question(named: Sequence[Stated]) -> str:
@@ -132,6 +133,13 @@ def _answer_words(answer: Mapping[str, Any]) -> str:
 def _published(answer: Mapping[str, Any]) -> str | None:
     model = named_model(str(answer.get("catalog", "")))
     return _dtype_of(model.entry) if model else None
+
+
+def _type_of(answer: Mapping[str, Any]) -> str | None:
+    if "config" in answer:
+        return str(answer["config"].get("model_type"))
+    model = named_model(str(answer.get("catalog", "")))
+    return model.entry.model_type if model else None
 
 
 def _dtype_of(entry: CatalogModel) -> str | None:

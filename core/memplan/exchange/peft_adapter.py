@@ -25,9 +25,8 @@ def read(keys: Keys, document: Document) -> None:
     reading.state("training.method", anchor, value="lora")
     reading.state("given.adapter", anchor, value=True)
     reading.state("given.model_name", keys.text("base_model_name_or_path"))
-    rank = keys.whole("init_r", "r") if name == "ADALORA" else keys.whole("r")
-    if name == "ADALORA":
-        keys.any("r")
+    starts, common = keys.whole("init_r"), keys.whole("r")
+    rank = starts or common if name == "ADALORA" else common
     if name not in _LORA_LIKE:
         reading.leave_out(anchor, "no method that memplan counts; LoRA of the same rank is counted")
     state_adapter(keys, rank)

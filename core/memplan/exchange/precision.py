@@ -44,7 +44,8 @@ def precision_in_force(given: Mapping[str, Any], method: str, strategy: str) -> 
     upcasts = mixed != "no" and (sharded or (trainer == "llama_factory" and not given.get("pure")))
     if upcasts and not adapters:
         who = "accelerate's FSDP" if sharded else "LLaMA-Factory"
-        yield InForce("training.weights_dtype", "fp32", f"{who} turns what trains to fp32 under mixed precision")
+        rest = "; the frozen rest is counted so too, which is rather too much" if method == "freeze" else ""
+        yield InForce("training.weights_dtype", "fp32", f"{who} turns what trains to fp32 under mixed precision{rest}")
     else:
         yield InForce("training.weights_dtype", loaded, why)
     yield InForce("training.autocast", "none" if mixed == "no" else mixed, _autocast_why(mixed))

@@ -13,6 +13,7 @@ from memplan.catalog import device as catalog_device
 from memplan.errors import MemplanError
 from memplan.exchange.model_settling import SettledModel, settle_model
 from memplan.exchange.notes import ImportNote, Stated
+from memplan.exchange.peft_defaults import default_targets
 from memplan.exchange.precision import FSDP, precision_in_force
 from memplan.exchange.reading import Reading
 from memplan.plan.edit import facts_at
@@ -94,11 +95,12 @@ def settle(readings: Sequence[Reading], answers: Mapping[str, Any], name: str) -
     desk.notes += [note for reading in readings for note in reading.notes] + list(model.notes)
     trains = any(reading.trains for reading in readings)
     _settle_method(desk, model, trains=trains)
+    _settle_targets(desk, model)
     _settle_devices(desk, trains=trains)
     _settle_precision(desk, model)
     _settle_accumulation(desk)
     questions = list(_questions(desk, model, trains=trains))
-    values = {path: desk.get(path) for path in _paths(desk)}
+    values = {path: desk.get(path) for path in _paths(desk) if _applies(path, desk)}
     desk.notes += _value_notes(desk, values)
     scenario = None if questions else _scenario(name, model, values, desk)
     return Settled(scenario, tuple(_in_order([*desk.notes, *questions])))
@@ -117,6 +119,9 @@ def _merged(readings: Sequence[Reading], answers: Mapping[str, Any]) -> dict[str
 
 
 def _contradiction(path: str, one: Stated, other: Stated) -> MemplanError:
+    if path == "given.trainer":
+        words = f"{other.file} is a recipe of another trainer ({other.value} beside {one.value})."
+        return MemplanError(words, place=one.file, remedy="Give one recipe alone.")
     what = _title(path)
     option = OPTIONS.get(path)
     remedy = f"Say which counts with {option}, or give one of them alone." if option else "Give one of them alone."
@@ -147,9 +152,14 @@ def _settle_method(desk: _Desk, model: SettledModel, *, trains: bool) -> None:
                 desk.assume(path, value, model.packed_why)
             elif path not in desk.answers:
                 desk.stated[path] = replace(source, value=value)
-    elif packed and method == "full":
+    elif packed and method in ("full", None):
         words = f"the base is packed in {packed}, which trains no weights: counted in 16 or 32 bit"
         desk.notes.append(ImportNote("assumed", "Quantisation", words))
+
+
+def _settle_targets(desk: _Desk, model: SettledModel) -> None:
+    if desk.get("training.method") in ("lora", "qlora") and desk.get("training.lora.targets") is None:
+        desk.assume("training.lora.targets", default_targets(model.model_type), "PEFT's own choice for this model")
 
 
 def _settle_devices(desk: _Desk, *, trains: bool) -> None:
@@ -159,13 +169,16 @@ def _settle_devices(desk: _Desk, *, trains: bool) -> None:
         devices = 1
     if desk.get("hardware.sharding.strategy") is None and isinstance(devices, int) and devices > 1:
         desk.assume("hardware.sharding.strategy", "ddp", "nothing says how devices divide the model")
-    if devices == 1 and desk.get("hardware.sharding.strategy") in FSDP and (compute := desk.get("given.compute_dtype")):
+    if devices == 1 and "hardware.sharding.strategy" in desk.defaults.keys() - desk.stated.keys():
         desk.assume("hardware.sharding.strategy", "none", "one device has nothing to share")
-        desk.assume("training.autocast", compute, "without FSDP the trainer computes under autocast")
+        if compute := desk.get("given.compute_dtype"):
+            desk.assume("training.autocast", compute, "without FSDP the trainer computes under autocast")
 
 
 def _settle_precision(desk: _Desk, model: SettledModel) -> None:
     trainer = desk.get("given.trainer") or "transformers"
+    if trainer == "mlx" and model.stored_dtype:
+        desk.assume("training.weights_dtype", model.stored_dtype, "the dtype that the checkpoint is stored in")
     if trainer not in _HOSTED_BY_TRAINER:
         return
     given = {path.removeprefix(GIVEN): desk.get(path) for path in _known(desk) if path.startswith(GIVEN)}
@@ -212,6 +225,20 @@ def _paths(desk: _Desk) -> list[str]:
     ]
 
 
+def _applies(path: str, desk: _Desk) -> bool:
+    """Whether the field means anything beside the method and the strategy."""
+    method, strategy = desk.get("training.method") or "full", desk.get("hardware.sharding.strategy") or "none"
+    if path.startswith("training.lora."):
+        return method in ("lora", "qlora")
+    if path.startswith("training.quantization."):
+        return bool(method == "qlora")
+    if path.startswith("training.freeze."):
+        return bool(method == "freeze")
+    if path.startswith("hardware.sharding.") and not path.endswith("strategy"):
+        return strategy in FSDP
+    return True
+
+
 def _value_notes(desk: _Desk, values: Mapping[str, Any]) -> Iterator[ImportNote]:
     for path, value in values.items():
         if path in desk.answers:
@@ -220,10 +247,20 @@ def _value_notes(desk: _Desk, values: Mapping[str, Any]) -> Iterator[ImportNote]
             yield ImportNote("understood", _title(path), _word(value), desk.stated[path].source, path)
         else:
             yield ImportNote("assumed", _title(path), f"{_word(value)}: {desk.defaults[path][1]}", path=path)
+    yield from _mixed_note(desk)
     if "hardware.device" not in values:
         default = facts_at(Scenario, "hardware.device").default
         words = f"{default}: no file names the device; --device ID names another"
         yield ImportNote("assumed", _title("hardware.device"), words, path="hardware.device")
+
+
+def _mixed_note(desk: _Desk) -> Iterator[ImportNote]:
+    """What was said of mixed precision: the dtypes in force follow from it."""
+    path = "given.mixed_precision"
+    if path in desk.stated:
+        yield ImportNote("understood", _title(path), _word(desk.get(path)), desk.stated[path].source)
+    elif path in desk.defaults:
+        yield ImportNote("assumed", _title(path), f"{_word(desk.get(path))}: {desk.defaults[path][1]}")
 
 
 def _scenario(name: str, model: SettledModel, values: Mapping[str, Any], desk: _Desk) -> Scenario:

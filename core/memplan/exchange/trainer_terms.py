@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -56,7 +56,9 @@ ATTENTION = {
 }
 
 _EXPRESSION = re.compile(r"[\\^$*+?()|\[\]]")
-_MODULE_NAME = re.compile(r"[A-Za-z]+(?:_[A-Za-z0-9]+)*_(?:proj|attn|fc)|qkv|fc[0-9]|query_key_value|dense(?:_\w+)?")
+_ALTERNATIVES = re.compile(r"\((?:\?:)?([A-Za-z0-9_|]+)\)(_[A-Za-z0-9]+)")
+"""Alternatives with a common end, as in (q|k|v)_proj."""
+_MODULE_NAME = re.compile(r"[A-Za-z0-9]+(?:_[A-Za-z0-9]+)*_proj|c_attn|qkv|fc[0-9]|query_key_value|dense(?:_\w+)?")
 
 
 def state_optimizer(reading: Reading, found: Stated | None) -> None:
@@ -98,7 +100,7 @@ def state_targets(reading: Reading, found: Stated | None, *, every: Iterable[str
         reading.state("training.lora.targets", found, value="all-linear")
         return
     if any(_EXPRESSION.search(str(word)) for word in words):
-        names = tuple(dict.fromkeys(name for word in words for name in _MODULE_NAME.findall(str(word))))
+        names = tuple(dict.fromkeys(name for word in words for name in _names_in(str(word))))
         if names:
             reading.default("training.lora.targets", names, f"the names in {found.key}'s regular expression")
         else:
@@ -108,6 +110,13 @@ def state_targets(reading: Reading, found: Stated | None, *, every: Iterable[str
     names = tuple(dict.fromkeys(name.strip().rpartition(".")[2] for name in split if name.strip()))
     if names:
         reading.state("training.lora.targets", found, value=names)
+
+
+def _names_in(expression: str) -> Iterator[str]:
+    """Module names that a regular expression spells out."""
+    for choices, ending in _ALTERNATIVES.findall(expression):
+        yield from (choice + ending for choice in choices.split("|") if choice)
+    yield from _MODULE_NAME.findall(_ALTERNATIVES.sub("", expression))
 
 
 def state_adapter(keys: Keys, rank: Stated | None) -> None:
@@ -160,7 +169,9 @@ def state_deepspeed_path(reading: Reading, found: Stated | None) -> None:
         why = f"as the name {name} says; give that file too to be sure"
         reading.default("hardware.sharding.strategy", strategy, why)
         if "offload" in name.lower():
-            reading.default("hardware.offload.optimizer", True, why)
+            alone = "param" in name.lower()
+            reading.default("hardware.offload.optimizer", not alone, why)
+            reading.default("hardware.offload.parameters", strategy == "zero3" and "opt" not in name.lower(), why)
     else:
         reading.default("hardware.sharding.strategy", "zero1", f"{name} was not given; give that file too")
 

@@ -29,11 +29,13 @@ class _Loader(_LOADER):  # type: ignore[misc]  # one of two classes, by how PyYA
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         """Build a mapping whose keys are text."""
-        own = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode) and key.value != "<<"]
-        if len(own) != len(set(own)):
-            seen: set[str] = set()
-            twice = next(name for name in own if name in seen or seen.add(name))  # type: ignore[func-returns-value]
-            raise _TwiceError(problem=f'the key "{twice[:40]}" stands twice', problem_mark=node.start_mark)
+        seen: set[str] = set()
+        for key, _ in node.value:
+            if isinstance(key, yaml.ScalarNode) and key.value != "<<":
+                if key.value in seen:
+                    problem = f'the key "{key.value[:40]}" stands twice'
+                    raise _TwiceError(problem=problem, problem_mark=key.start_mark)
+                seen.add(key.value)
         self.flatten_mapping(node)
         return {
             key.value if isinstance(key, yaml.ScalarNode) else str(key.start_mark.line): self.construct_object(
@@ -62,6 +64,8 @@ def read_yaml(data: bytes, *, place: str, error: type[MemplanError] = MemplanErr
             content = loader.get_single_data()
         finally:
             loader.dispose()
+    except MemplanError:
+        raise
     except yaml.MarkedYAMLError as problem:
         raise _in_words(problem, place, error) from None
     except (yaml.YAMLError, ValueError, TypeError, OverflowError, RecursionError) as problem:
