@@ -80,14 +80,14 @@ def memory_map(scenario: Scenario, batches: Sequence[int], sequences: Sequence[i
     hardware = scenario.hardware
     device = device_of(hardware.device)
     over, usable = overheads(device, hardware), usable_bytes(device, hardware)
+    columns = np.array(sequences, dtype=np.float64)
     held = allocation(scenario)
-    stages = [_Step(one, over.workspace) for one in (held, *held.others)]
+    stages = [_Step(one, over.workspace, float(columns.min())) for one in (held, *held.others)]
 
     def fullest(batches: Real, sequences: Real) -> Whole:
         found: Whole = np.maximum.reduce([stage.allocated(batches, sequences) for stage in stages])
         return found
 
-    columns = np.array(sequences, dtype=np.float64)
     allocated = fullest(np.array(batches, dtype=np.float64)[:, None], columns)
     need = need_of(allocated, over)
     return MemoryMap(
@@ -124,12 +124,13 @@ def _largest(fits: Callable[[Real], NDArray[np.bool_]], count: int) -> tuple[int
 
 
 class _Step:
-    """What a scenario's device has allocated at its peak, for any batches and sequences."""
+    """What a scenario's device has allocated at its peak, for any batches and for sequences from the shortest on."""
 
-    def __init__(self, held: Allocation, workspace: int) -> None:
+    def __init__(self, held: Allocation, workspace: int, shortest: float) -> None:
         self._held = held
         self._parallel = held.scenario.hardware.context_parallel
         self._beside = held.bucket_bytes + workspace
+        self._shortest = np.ceil(shortest / self._parallel)
         self._regions: list[_Region] = []
 
     def allocated(self, batches: Real, sequences: Real) -> Whole:
@@ -149,24 +150,25 @@ class _Step:
         for region in self._regions:
             if region.holds(np.array(batch), np.array(sequence)):
                 return region
-        self._regions.append(_Region(self._held.levels(Symbols(batch, sequence))))
+        self._regions.append(_Region(self._held.levels(Symbols(batch, sequence)), self._shortest))
         return self._regions[-1]
 
 
 class _Region:
     """Batches and sequences that are walked alike, and the polynomials that the walk found."""
 
-    def __init__(self, levels: StepLevels) -> None:
+    def __init__(self, levels: StepLevels, shortest: float) -> None:
         self._symbols = symbols = levels.symbols
         self._batches, self._sequences = _bounds(symbols.batch), _bounds(symbols.sequence)
-        self._monomials: list[Monomial] = []
         plain, bounded = (
             [symbols.polynomial(level.total) for level in some] for some in (levels.plain, levels.bounded)
         )
         self._monomials = sorted({monomial for one in (*plain, *bounded) for monomial in one})
-        self._plain, self._bounded = self._matrix(plain), self._matrix(bounded)
         excess = [max(0, level.gradients - levels.most_gradients) for level in levels.bounded]
-        self._excess = np.array(excess, dtype=np.float64)
+        self._plain, self._bounded = self._matrix(plain), self._matrix(bounded)
+        self._plain = self._plain[self._never_lower(self._plain, shortest)]
+        kept = self._never_lower(self._bounded, shortest)
+        self._bounded, self._excess = self._bounded[kept], np.array(excess, dtype=np.float64)[kept]
 
     def _matrix(self, polynomials: list[dict[Monomial, int]]) -> Real:
         """A row for each polynomial, a column for each monomial."""
@@ -190,16 +192,49 @@ class _Region:
 
     def _values(self, batches: Real, sequences: Real) -> Real:
         """Each monomial at each pair."""
-        counts = []
-        for rule, numbers in self._symbols.counts:
-            each = np.frompyfunc(lambda b, s, rule=rule, numbers=numbers: rule(int(b), int(s), *numbers), 2, 1)
-            counts.append(each(batches, sequences).astype(np.float64))
+        counts = self._counts(batches, sequences)
         values = np.empty((len(self._monomials), len(batches)))
         for row, monomial in enumerate(self._monomials):
             values[row] = batches**monomial.batch_power * sequences**monomial.sequence_power
             for place in monomial.counts:
                 values[row] *= counts[place]
         return values
+
+    def _counts(self, batches: Real, sequences: Real) -> list[Real]:
+        """What is counted by rules of its own, at each pair."""
+        pairs = batches.astype(np.int64), sequences.astype(np.int64)
+        return [np.asarray(rule(*pairs, *numbers), dtype=np.float64) for rule, numbers in self._symbols.counts]
+
+    def _never_lower(self, matrix: Real, shortest: float) -> list[int]:
+        """Rows of the polynomials that no other reaches everywhere.
+
+        Written in what batch, sequence and counts exceed their least by, one reaches another where no coefficient of
+        their difference is negative.
+        """
+        batch, sequence = max(1.0, self._batches[0]), max(shortest, self._sequences[0])
+        counts = [float(one[0]) for one in self._counts(np.array([batch]), np.array([sequence]))]
+        terms = [_around(monomial, batch, sequence, counts) for monomial in self._monomials]
+        places = sorted({place for term in terms for place in term})
+        moved = matrix @ np.array([[term.get(place, 0.0) for place in places] for term in terms])
+        kept: list[int] = []
+        for row in np.argsort(-moved.sum(axis=1)):  # what reaches another comes before it
+            if not kept or (moved[kept] < moved[row]).any(axis=1).all():
+                kept.append(int(row))
+        return kept
+
+
+def _around(monomial: Monomial, batch: float, sequence: float, counts: list[float]) -> dict[tuple[str, ...], float]:
+    """A monomial multiplied out, each variable written as its least and what exceeds it."""
+    variables = [("batch", batch)] * monomial.batch_power + [("sequence", sequence)] * monomial.sequence_power
+    variables += [(f"count {place}", counts[place]) for place in monomial.counts]
+    found: dict[tuple[str, ...], float] = {(): 1.0}
+    for name, least in variables:
+        grown: dict[tuple[str, ...], float] = {}
+        for factors, number in found.items():
+            grown[factors] = grown.get(factors, 0.0) + number * least
+            grown[(*factors, name)] = grown.get((*factors, name), 0.0) + number
+        found = grown
+    return found
 
 
 def _bounds(symbol: Symbol) -> tuple[float, float]:

@@ -25,7 +25,7 @@ _MOST_COUNTS = 3
 _SIGNS = sum(_HALF << (DIGITS * place) for place in range(_FIRST_COUNT << _MOST_COUNTS))
 
 Rule: TypeAlias = Callable[..., int]
-"""(batch, sequence, *numbers) to a whole number."""
+"""(batch, sequence, *numbers) to a whole number; of arrays to an array."""
 
 
 class Monomial(NamedTuple):
@@ -168,7 +168,11 @@ def fullest(levels: Iterable[Level]) -> tuple[Level, ...]:
     2
     """
     kept: list[Level] = []
-    for level in sorted(levels, reverse=True):  # what reaches a level in all its digits comes before it
-        if all((other.total - level.total) & _SIGNS for other in kept):
+    for level in sorted(set(levels), reverse=True):  # what reaches a level in all its digits comes before it
+        total = level.total
+        for other in kept:
+            if not (other.total - total) & _SIGNS:
+                break
+        else:
             kept.append(level)
     return tuple(kept)

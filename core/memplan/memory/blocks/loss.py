@@ -69,12 +69,14 @@ def chunk_rows(batch: int, sequence: int, vocabulary: int, hidden: int) -> int:
     Equation: the next power of two of ⌈tokens / ⌈vocabulary / hidden⌉⌉, so that a chunk of logits is about as large as
     the hidden states; no more than there are. Source: liger-kernel 0.3.1, ops/fused_linear_cross_entropy.py.
 
-    >>> chunk_rows(2, 2048, 128_256, 4096)
-    128
+    >>> chunk_rows(2, 2048, 128_256, 4096), chunk_rows(1, 3, 32_000, 32_000)
+    (128, 3)
     """
     tokens = batch * sequence
-    rows = -(-tokens // -(-vocabulary // hidden))
-    return min(tokens, 1 << max(0, rows - 1).bit_length())
+    last = -(-tokens // -(-vocabulary // hidden)) - 1
+    for shift in (1, 2, 4, 8, 16, 32):
+        last |= last >> shift  # all ones below the next power of two; of arrays each number
+    return (tokens + last + 1 - abs(tokens - last - 1)) // 2  # the smaller of the two
 
 
 def chunk_of_equal(batch: int, sequence: int, chunks: int) -> int:
