@@ -49,6 +49,8 @@ class MemoryMap:
     frontier: tuple[int, ...]
     """For each sequence the largest micro-batch that fits (its need's high end is within what the device gives), of
     all that a plan can hold; 0 where not even one sequence fits."""
+    positions: int | None
+    """The longest sequence that the model has learned positions for; None where any length will do."""
 
     @property
     def verdicts(self) -> NDArray[np.int8]:
@@ -82,6 +84,7 @@ def memory_map(scenario: Scenario, batches: Sequence[int], sequences: Sequence[i
     over, usable = overheads(device, hardware), usable_bytes(device, hardware)
     columns = np.array(sequences, dtype=np.float64)
     held = allocation(scenario)
+    positions = held.chosen.architecture.positions
     stages = [_Step(one, over.workspace, float(columns.min())) for one in (held, *held.others)]
 
     def fullest(batches: Real, sequences: Real) -> Whole:
@@ -101,6 +104,7 @@ def memory_map(scenario: Scenario, batches: Sequence[int], sequences: Sequence[i
         frontier=_largest(
             lambda found: np.asarray(need_of(fullest(found, columns), over).high) <= usable, columns.size
         ),
+        positions=positions.usable_rows if positions else None,
     )
 
 

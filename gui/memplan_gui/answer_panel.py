@@ -25,7 +25,7 @@ from memplan_gui.settings import Settings
 from memplan_gui.shared_splitter import SharedSplitter
 from memplan_gui.theme import Theme
 from memplan_gui.verdict_bar import VerdictBar
-from memplan_gui.views import MARGIN, Views
+from memplan_gui.views import MARGIN, AnswerView, Views
 
 GAP = 12
 HEAD_HEIGHT = 40
@@ -69,6 +69,7 @@ class AnswerPanel(QWidget):
         self.splitter = self._memory()
         self.views = Views("Memory", self.splitter)
         self.views.add_view("Fit", lambda: FitView(document, settings, theme))
+        self.views.add_view("Map", lambda: _map_view(document, theme))
         self.views.add_view("Compare", lambda: CompareView(document, answers, theme))
         self._arrange()
         self.chart.pinned.connect(self.explain)
@@ -178,3 +179,10 @@ class AnswerPanel(QWidget):
         chart = self.chart.chart
         self.details.breakdown.show_chart(chart)
         self.details.explanation.show_explanation(self._answer.estimate, chart, self._spot)
+
+
+def _map_view(document: PlanDocument, theme: Theme) -> AnswerView:
+    """The map, whose arrays take a while to load."""
+    from memplan_gui.map_view import MapView
+
+    return MapView(document, theme)

@@ -34,6 +34,9 @@ class Roles(NamedTuple):
     does_not_fit: str
 
 
+ROOM, OVER = "#0072B2", "#D55E00"
+"""Room to spare and too much, on the map: Okabe and Ito's blue and vermilion, which nobody takes for each other."""
+
 LIGHT = Roles(
     scheme="light",
     window="#FFFFFF",

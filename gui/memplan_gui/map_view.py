@@ -1,0 +1,226 @@
+"""The Map view: the need for every micro-batch and sequence length, and the frontier of what fits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, QSize, Qt
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QHBoxLayout, QHeaderView, QStackedWidget
+
+from memplan import MemoryMap, MemplanError, Scenario, Unit, estimate, memory_map
+from memplan_gui.answers import mistake_words
+from memplan_gui.background import Background
+from memplan_gui.document import PlanDocument
+from memplan_gui.figure_table import FigureTable
+from memplan_gui.map_chart import MapPlot
+from memplan_gui.pieces import column, label, row, tool_button
+from memplan_gui.presenters import memory_map as words
+from memplan_gui.presenters.answer import Answer
+from memplan_gui.presenters.memory_map import NO_TABLE, MapChart, MapTable
+from memplan_gui.segmented import Segmented
+from memplan_gui.tables import LEFT, RIGHT, ROOT
+from memplan_gui.theme import Theme
+from memplan_gui.views import AnswerView
+
+Index = QModelIndex | QPersistentModelIndex
+HOW = "Point at a place, or use the arrow keys, for its estimate; a click or Enter takes it into the plan."
+KINDS = (("Chart", "chart"), ("Table", "table"))
+
+
+class MapModel(QAbstractTableModel):
+    """The map at powers of two: sequence lengths by micro-batches."""
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self._theme = theme
+        self._table = NO_TABLE
+
+    @property
+    def table(self) -> MapTable:
+        """What is shown."""
+        return self._table
+
+    def show(self, table: MapTable) -> None:
+        """Show another table."""
+        self.beginResetModel()
+        self._table = table
+        self.endResetModel()
+
+    def rowCount(self, parent: Index = ROOT) -> int:
+        """Sequence lengths."""
+        return 0 if parent.isValid() else len(self._table.rows)
+
+    def columnCount(self, parent: Index = ROOT) -> int:
+        """The sequence length, what fits, and each micro-batch."""
+        return 0 if parent.isValid() else len(self._table.titles)
+
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        """One cell."""
+        if not index.isValid():
+            return None
+        if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.ToolTipRole):
+            return self._table.rows[index.row()][index.column()]
+        if role == Qt.ItemDataRole.TextAlignmentRole:
+            return RIGHT if index.column() else LEFT
+        if role == Qt.ItemDataRole.FontRole:
+            return self._theme.font("body", bold=index.column() < 2)
+        return None
+
+    def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        """What the columns are."""
+        if orientation != Qt.Orientation.Horizontal:
+            return None
+        if role == Qt.ItemDataRole.DisplayRole:
+            return self._table.titles[section]
+        return (RIGHT if section else LEFT) if role == Qt.ItemDataRole.TextAlignmentRole else None
+
+
+class MapView(AnswerView):
+    """How far micro-batch and sequence length can go, for the scenario that is looked at."""
+
+    def __init__(self, document: PlanDocument, theme: Theme) -> None:
+        super().__init__()
+        self._document = document
+        self._scenario: Scenario | None = None
+        self._unit: Unit = "gib"
+        self._mapped: tuple[Scenario, int, tuple[int, ...]] | None = None
+        """What the map that is shown was asked for: the scenario but for its place, the limit, the sequences."""
+        self._found: MemoryMap | None = None
+        self.chart: MapChart | None = None
+        self.background = Background(self)
+        self.sentence = label(wraps=True, selectable=True)
+        self.words = label("", wraps=True, selectable=True)
+        self.plot = MapPlot(theme)
+        self.figures = MapModel(theme)
+        self.table = FigureTable("Map of micro-batch and sequence length, in figures", self.figures, theme)
+        self.table.horizontalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Stretch)
+        self.table.horizontalHeader().setStretchLastSection(False)
+        self.table.horizontalHeader().setMinimumSectionSize(76)
+        self.limits = Segmented("Micro-batch up to", [(str(limit), str(limit)) for limit in words.BATCH_LIMITS])
+        self.kinds = Segmented("Show the map as", KINDS)
+        self.kinds.set_value("chart")
+        self.copy = tool_button("button", "Copy the table", text="Copy", tip="Copy the table, with tabs between cells")
+        self._stack = QStackedWidget()
+        self._arrange()
+        self._wire()
+
+    def _arrange(self) -> None:
+        whole = column(self, spacing=8)
+        whole.addLayout(self._head())
+        whole.addWidget(self.sentence)
+        self._stack.addWidget(self.plot)
+        self._stack.addWidget(self.table)
+        whole.addWidget(self._stack, 1)
+        self.words.setFixedHeight(2 * self.words.fontMetrics().lineSpacing())
+        self.words.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft)
+        whole.addWidget(self.words)
+        self.setFocusProxy(self.plot)
+
+    def _head(self) -> QHBoxLayout:
+        head = row(spacing=8)
+        head.addWidget(label("Micro-batch up to", "caption"))
+        head.addWidget(self.limits)
+        head.addStretch(1)
+        head.addWidget(self.kinds)
+        head.addWidget(self.copy)
+        return head
+
+    def _wire(self) -> None:
+        self.plot.pointed.connect(self._say)
+        self.plot.taken.connect(self._take)
+        self.limits.chosen.connect(lambda _: self._ask())
+        self.kinds.chosen.connect(self._choose_kind)
+        self.copy.clicked.connect(self.copy_table)
+
+    def show_answer(self, scenario: Scenario, answer: Answer, unit: Unit) -> None:
+        """Map the scenario; where only its place on the map is another, the map stays."""
+        self._scenario, self._unit = scenario, unit
+        if answer.estimate is None:
+            self._show(None, answer.problem)
+            return
+        self._ask()
+
+    def copy_table(self) -> None:
+        """Put the map's figures on the clipboard."""
+        if self.chart is not None:
+            QGuiApplication.clipboard().setText(words.as_tsv(words.map_table(self.chart)))
+
+    def finish(self) -> None:
+        """Wait for the map that was asked for."""
+        self.background.finish()
+
+    def _ask(self) -> None:
+        """Ask for the map, where it is not there already."""
+        scenario = self._scenario
+        if scenario is None:
+            return
+        own, sequences = scenario.training, words.sequence_axis(scenario.training.sequence_length)
+        limit = int(self.limits.value() or words.limit_for(own.micro_batch, ()))
+        wanted = words.with_place(scenario, 1, 1), limit, sequences
+        if wanted == self._mapped:
+            self._draw()
+            return
+        batches = words.batch_axis(limit)
+        self.background.ask(
+            lambda: memory_map(scenario, batches, sequences), lambda found: self._take_map(wanted, found)
+        )
+
+    def _take_map(self, wanted: tuple[Scenario, int, tuple[int, ...]], found: object) -> None:
+        if isinstance(found, MemoryMap):
+            self._mapped, self._found = wanted, found
+            if not self.limits.value():  # the first map shows where the frontier is; from then on the person chooses
+                limit = words.limit_for(wanted[1], found.frontier)
+                self.limits.set_value(str(limit))
+                if limit != wanted[1]:
+                    self._ask()
+                    return
+            self._draw()
+        elif isinstance(found, MemplanError):
+            self._show(None, str(found))
+        elif isinstance(found, Exception):
+            self._show(None, mistake_words(found))
+
+    def _draw(self) -> None:
+        if self._found is not None and self._scenario is not None:
+            chart = words.map_chart(self._found, self._scenario, self._unit)
+            self._show(chart, words.map_sentence(chart))
+
+    def _show(self, chart: MapChart | None, sentence: str) -> None:
+        self.chart = chart
+        self.sentence.setText(sentence)
+        self.plot.show_chart(chart)
+        self.figures.show(words.map_table(chart) if chart else NO_TABLE)
+        self._say(self.plot.cursor_place)
+
+    def _choose_kind(self, kind: str) -> None:
+        """Show the map as a chart or as a table."""
+        self._stack.setCurrentIndex(int(kind == "table"))
+        self.setFocusProxy(self.table if kind == "table" else self.plot)
+        self._say(None if kind == "table" else self.plot.cursor_place)
+
+    def _say(self, place: tuple[int, int] | None) -> None:
+        """The estimate for the place under the cursor, made for it alone."""
+        if place is None or self._scenario is None:
+            self.words.setText(self._hint() if self.chart else "")
+            self.plot.setAccessibleDescription(f"{self.sentence.text()} {HOW}")
+            return
+        answer = estimate(words.with_place(self._scenario, *place))
+        self.words.setText(words.cell_words(answer, *place, self._unit))
+        self.plot.setAccessibleDescription(self.words.text())
+
+    def _hint(self) -> str:
+        return HOW if self.kinds.value() == "chart" else self.figures.table.note
+
+    def _take(self, batch: int, sequence: int) -> None:
+        """Give the plan the place's batch and sequence, as one step."""
+        document = self._document
+        document.end_gesture()
+        place = {"training.micro_batch": batch, "training.sequence_length": sequence}
+        values = {document.full_path(path): value for path, value in place.items()}
+        document.edit_together(values, text=f"{words.place_text(batch, sequence)}")
+        document.end_gesture()
+
+    def sizeHint(self) -> QSize:
+        """As much as there is."""
+        return QSize(600, 400)
