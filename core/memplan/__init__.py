@@ -68,7 +68,25 @@ if TYPE_CHECKING:  # The same names for type checkers and editors; a test holds 
     from memplan.levers import LEVERS as LEVERS
     from memplan.levers import Lever as Lever
     from memplan.levers import LeverOffer as LeverOffer
+    from memplan.levers import Preference as Preference
     from memplan.levers import lever_offers as lever_offers
+    from memplan.making_fit import PREFERENCE_TITLES as PREFERENCE_TITLES
+    from memplan.making_fit import PREFERENCE_WORDS as PREFERENCE_WORDS
+    from memplan.making_fit import PREFERENCES as PREFERENCES
+    from memplan.making_fit import Candidate as Candidate
+    from memplan.making_fit import Fall as Fall
+    from memplan.making_fit import Preferences as Preferences
+    from memplan.making_fit import Proposal as Proposal
+    from memplan.making_fit import Remedy as Remedy
+    from memplan.making_fit import Use as Use
+    from memplan.making_fit import cheapest_on_each as cheapest_on_each
+    from memplan.making_fit import make_fit as make_fit
+    from memplan.making_fit import making_fit as making_fit
+    from memplan.making_fit import need_words as need_words
+    from memplan.making_fit import proposal_sentence as proposal_sentence
+    from memplan.making_fit import remedy_words as remedy_words
+    from memplan.making_fit import uses_words as uses_words
+    from memplan.making_fit import waterfall as waterfall
     from memplan.memory_map import MAP_VERDICTS as MAP_VERDICTS
     from memplan.memory_map import MemoryMap as MemoryMap
     from memplan.memory_map import memory_map as memory_map
@@ -133,6 +151,8 @@ if TYPE_CHECKING:  # The same names for type checkers and editors; a test holds 
     from memplan.sentences import place_words as place_words
     from memplan.sentences import process_sentence as process_sentence
     from memplan.sentences import saving_words as saving_words
+    from memplan.sentences import slowdown_sentence as slowdown_sentence
+    from memplan.sentences import slowdown_words as slowdown_words
     from memplan.sentences import stage_sentence as stage_sentence
     from memplan.sentences import stage_words as stage_words
     from memplan.sentences import verdict_sentence as verdict_sentence
@@ -169,7 +189,11 @@ _NAMES: dict[str, str] = {
         "ranked_fits"
     ),
     "plan_estimates": "estimate_plan",
-    "levers": "LEVERS Lever LeverOffer lever_offers",
+    "levers": "LEVERS Lever LeverOffer Preference lever_offers",
+    "making_fit": (
+        "PREFERENCES PREFERENCE_TITLES PREFERENCE_WORDS Candidate Fall Preferences Proposal Remedy Use "
+        "cheapest_on_each make_fit making_fit need_words proposal_sentence remedy_words uses_words waterfall"
+    ),
     "memory_map": "MAP_VERDICTS MemoryMap memory_map",
     "model_file": "parse_config read_config",
     "plan.edit": "facts_at field_at replaced value_at",
@@ -189,7 +213,8 @@ _NAMES: dict[str, str] = {
     ),
     "sentences": (
         "VERDICT_TITLES basis_sentence host_sentence host_words instant_words model_sentence peak_words "
-        "pinned_sentence place_words process_sentence saving_words stage_sentence stage_words verdict_sentence"
+        "pinned_sentence place_words process_sentence saving_words slowdown_sentence slowdown_words "
+        "stage_sentence stage_words verdict_sentence"
     ),
     "term_looks": "TERM_LOOKS TermLook contrast text_on",
     "version": "PLAN_SUFFIX",

@@ -14,6 +14,8 @@ _AT: dict[InstantName, str] = {
     "backward": "in backward",
     "optimizer_step": "at the optimizer step",
 }
+_NO_SLOWER = 0.01
+"""A change of time below this fraction is none that anyone could measure."""
 _BASES: dict[Basis, str] = {
     "traced": "traced: held against traces of the framework's own code",
     "measured": "measured: held against runs on real devices",
@@ -174,6 +176,36 @@ def _together(amounts: list[int], unit: Unit, *, with_difference: bool = False) 
             break  # Otherwise the difference would read as none: one more decimal.
     shown = [*rounded, difference] if with_difference else rounded
     return [f"{value:.{decimals}f} {UNIT_NAMES[unit]}" for value in shown]
+
+
+def slowdown_words(slowdown: float) -> str:
+    """Write a ratio of times as a difference: what steps take longer, or less.
+
+    >>> slowdown_words(1.314), slowdown_words(1.004), slowdown_words(0.667), slowdown_words(3.24)
+    ('+31% time', 'no slower', '−33% time', '3.2 × time')
+    """
+    if slowdown >= 2:
+        return f"{slowdown:.1f} × time" if slowdown < 10 else f"{slowdown:,.0f} × time"
+    if abs(slowdown - 1) < _NO_SLOWER:
+        return "no slower"
+    return f"{'+' if slowdown > 1 else '−'}{abs(slowdown - 1):.0%} time"
+
+
+def slowdown_sentence(slowdown: float) -> str:
+    """The same as a sentence; empty where time is no cost.
+
+    >>> slowdown_sentence(1.314), slowdown_sentence(1.001), slowdown_sentence(0.667), slowdown_sentence(3.24)
+    ('Steps take about 31% longer.', '', 'Steps take about 33% less.', 'Steps take about 3.2 times as long.')
+    """
+    if abs(slowdown - 1) < _NO_SLOWER:
+        return ""
+    if slowdown >= 2:
+        return (
+            f"Steps take about {slowdown:.1f} times as long."
+            if slowdown < 10
+            else f"Steps take about {slowdown:,.0f} times as long."
+        )
+    return f"Steps take about {abs(slowdown - 1):.0%} {'longer' if slowdown > 1 else 'less'}."
 
 
 def saving_words(saving_bytes: int, unit: Unit = "gib") -> str:

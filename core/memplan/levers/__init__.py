@@ -3,7 +3,22 @@
 from __future__ import annotations
 
 from memplan.levers.known import LEVERS
-from memplan.levers.lever import Lever
+from memplan.levers.lever import Lever, Preference
+from memplan.levers.links import Links, links_of
 from memplan.levers.offers import LeverOffer, lever_offers
+from memplan.levers.pace import Work, slowdown, work_of
+from memplan.levers.same_result import has_flash
 
-__all__ = ["LEVERS", "Lever", "LeverOffer", "lever_offers"]
+__all__ = [
+    "LEVERS",
+    "Lever",
+    "LeverOffer",
+    "Links",
+    "Preference",
+    "Work",
+    "has_flash",
+    "lever_offers",
+    "links_of",
+    "slowdown",
+    "work_of",
+]

@@ -4,10 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
+from memplan.catalog import Device
+from memplan.catalog import device as device_of
+from memplan.errors import UnknownEntryError
 from memplan.plan.edit import replaced, value_at
 from memplan.plan.scenario import Scenario
+
+Preference = Literal["method", "optimizer", "precision", "sequence_length", "effective_batch", "devices", "host"]
+"""What a person may want to keep as it is: what is trained, by which optimizer, in which dtypes, over how many tokens
+at once, with how many sequences for one update, on how many devices; and that nothing waits on the host."""
+
+Changes = Mapping[str, Any]
+"""Path inside the scenario → value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,22 +27,35 @@ class Lever:
     Args:
         id: what programs call it.
         title: what a person reads on the toggle.
-        price: what it costs, a sentence.
+        short: what it costs beside time, in as many words as a card has room for.
+        price: what it costs beside time, a sentence.
         source: where the price is known from.
-        on: path inside the scenario → value, for everything that it sets.
-        off: path → value, for taking it away again.
+        group: levers of one group set the same thing, so that only one of them is on.
+        on: what it sets.
+        off: what is set for taking it away again; empty where it cannot be taken away.
         is_on: says whether a scenario uses it already.
         why_not: says why it cannot be used with a scenario; None where it can.
+        changes_what: what a person may want to keep, and would not with it.
+        counts_as: what it costs beside time, as the slowdown that is thought as bad: 0.05 is like steps that take 5%
+            longer.
+        times: how often it can be used, one upon the other.
+        is_advised: whether it is proposed at all by a search for what fits.
     """
 
     id: str
     title: str
+    short: str
     price: str
     source: str
-    on: Callable[[Scenario], Mapping[str, Any]]
-    off: Mapping[str, Any]
+    group: str
+    on: Callable[[Scenario], Changes]
+    off: Changes
     is_on: Callable[[Scenario], bool]
     why_not: Callable[[Scenario], str | None]
+    changes_what: Preference | None = None
+    counts_as: float = 0.0
+    times: int = 1
+    is_advised: bool = True
 
     def applies(self, scenario: Scenario) -> str | None:
         """Why the scenario cannot use it, in words; None where it can."""
@@ -41,7 +64,7 @@ class Lever:
         return None if self.is_on(scenario) else self.why_not(scenario)
 
     def changes(self, scenario: Scenario) -> dict[str, Any]:
-        """What toggling it sets: path inside the scenario → value."""
+        """What toggling it sets."""
         return dict(self.off if self.is_on(scenario) else self.on(scenario))
 
     def apply(self, scenario: Scenario) -> Scenario:
@@ -53,27 +76,46 @@ class Lever:
         return changed(scenario, self.off) if self.is_on(scenario) else scenario
 
 
-def changed(scenario: Scenario, changes: Mapping[str, Any]) -> Scenario:
+def changed(scenario: Scenario, changes: Changes) -> Scenario:
     """The scenario with several values changed."""
     for path, value in changes.items():
         scenario = replaced(scenario, path, value)
     return scenario
 
 
+def never(scenario: Scenario) -> bool:
+    """Says of a lever that can be used again and again that it is not on."""
+    return False
+
+
+def always(scenario: Scenario) -> None:
+    """Says of a lever that nothing speaks against it."""
+
+
 def setting(
-    lever_id: str,
-    title: str,
-    price: str,
-    source: str,
     *,
-    on: Mapping[str, Any],
-    off: Mapping[str, Any],
-    why_not: Callable[[Scenario], str | None] = lambda scenario: None,
+    on: Changes,
+    off: Changes,
     is_on: Callable[[Scenario], bool] | None = None,
+    why_not: Callable[[Scenario], str | None] = always,
+    **facts: Any,
 ) -> Lever:
     """A lever that sets fixed values, and is on when they are set."""
 
     def all_set(scenario: Scenario) -> bool:
         return all(value_at(scenario, path) == value for path, value in on.items())
 
-    return Lever(lever_id, title, price, source, lambda scenario: on, off, is_on or all_set, why_not)
+    return Lever(on=lambda scenario: on, off=off, is_on=is_on or all_set, why_not=why_not, **facts)
+
+
+def device_in(scenario: Scenario) -> Device | None:
+    """The scenario's device; None where the catalog has none of that name."""
+    try:
+        return device_of(scenario.hardware.device)
+    except UnknownEntryError:
+        return None
+
+
+def adapts(scenario: Scenario) -> bool:
+    """Whether it trains adapters."""
+    return scenario.training.method in ("lora", "qlora")

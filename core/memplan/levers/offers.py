@@ -9,13 +9,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from memplan.catalog import device as device_of
 from memplan.errors import MemplanError
 from memplan.estimate import estimate
 from memplan.levers.known import LEVERS
 from memplan.levers.lever import Lever
+from memplan.levers.pace import slowdown
 from memplan.plan.scenario import Scenario
 from memplan.result import Estimate, Verdict
-from memplan.sentences import peak_words
+from memplan.sentences import peak_words, slowdown_sentence
 from memplan.units import Unit, format_bytes
 
 State = Literal["on", "off", "not_applicable"]
@@ -29,8 +31,9 @@ class LeverOffer:
     """What a lever does for one scenario now.
 
     `saving_bytes` is what it saves of the need: already, where it is on; if it were turned on, where it is off.
-    Negative where it takes more. `scenario`, `need_bytes` and `verdict` are those after toggling it, and None where the
-    lever does not apply.
+    Negative where it takes more. `slowdown` is the device time for a token with it over that without it. `scenario`,
+    `need_bytes` and `verdict` are those after toggling it. All of them are None where the lever does not apply, as is
+    `scenario` where it is on and cannot be taken away.
     """
 
     lever: Lever
@@ -40,6 +43,14 @@ class LeverOffer:
     scenario: Scenario | None = None
     need_bytes: int | None = None
     verdict: Verdict | None = None
+    slowdown: float | None = None
+
+    @property
+    def price(self) -> str:
+        """What it costs, in time and beside it: "Steps take about 31% longer. Forward runs a second time …"."""
+        if self.slowdown is None:
+            return self.lever.price
+        return f"{slowdown_sentence(self.slowdown)} {self.lever.price}".strip()
 
 
 def lever_offers(scenario: Scenario, now: Estimate | None = None, unit: Unit = "gib") -> tuple[LeverOffer, ...]:
@@ -66,6 +77,7 @@ def _offer(lever: Lever, scenario: Scenario, now: Estimate, unit: Unit) -> Lever
         then = estimate(toggled)
     except MemplanError as problem:
         return LeverOffer(lever, "not_applicable", 0, f"Cannot be estimated here: {problem.message}")
+    device = device_of(scenario.hardware.device)
     saving = then.need_bytes - now.need_bytes if is_on else now.need_bytes - then.need_bytes
     return LeverOffer(
         lever=lever,
@@ -75,6 +87,7 @@ def _offer(lever: Lever, scenario: Scenario, now: Estimate, unit: Unit) -> Lever
         scenario=toggled,
         need_bytes=then.need_bytes,
         verdict=then.verdict,
+        slowdown=slowdown(toggled, scenario, device) if is_on else slowdown(scenario, toggled, device),
     )
 
 

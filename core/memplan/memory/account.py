@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from memplan.architecture.parts import Architecture
 from memplan.memory.optimizers import (
@@ -66,6 +67,29 @@ def exact_states(
 
     Experts that `expert_parallel` devices share out already are cut among the others alone.
     """
+    # What is kept of a step plays no part here: set-ups that differ in nothing else share their states.
+    plain = replace(setup, checkpointing=False, loss="plain", attention="sdpa", autocast=None, dropout=0.0)
+    recipe = Training(
+        method=training.method,
+        optimizer=training.optimizer,
+        optimizer_state_dtype=training.optimizer_state_dtype,
+        optimizer_impl=training.optimizer_impl,
+        master_weights=training.master_weights,
+        gradients_dtype=training.gradients_dtype,
+        quantization=training.quantization,
+    )
+    return _exact_states(architecture, plain, recipe, frozen_layers, shards, expert_parallel)
+
+
+@lru_cache(maxsize=1024)
+def _exact_states(
+    architecture: Architecture,
+    setup: Setup,
+    training: Training,
+    frozen_layers: int,
+    shards: int,
+    expert_parallel: int,
+) -> States:
     tensors = held_tensors(architecture, setup, frozen_layers)
     if shards > 1:
         fewer = shards // expert_parallel

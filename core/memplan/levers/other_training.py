@@ -1,0 +1,143 @@
+"""Levers after which the run learns something else: fewer weights that train, fewer sequences or tokens at once."""
+
+from __future__ import annotations
+
+from memplan.levers.lever import Changes, Lever, adapts, never, setting
+from memplan.plan.scenario import Scenario
+
+_SHORTEST = 128
+
+
+def _rank_why_not(scenario: Scenario) -> str | None:
+    if not adapts(scenario):
+        return "there are no adapters"
+    return "the rank is 1 already" if scenario.training.lora.rank == 1 else None
+
+
+def _dropout_why_not(scenario: Scenario) -> str | None:
+    if not adapts(scenario):
+        return "there are no adapters"
+    return None if scenario.training.lora.dropout else "the adapters have no dropout"
+
+
+def _saved_why_not(scenario: Scenario) -> str | None:
+    saved = adapts(scenario) and scenario.training.lora.modules_to_save
+    return None if saved else "no module trains whole beside adapters"
+
+
+def _has_4bit_format(scenario: Scenario) -> bool:
+    return scenario.training.quantization.format != "int8"
+
+
+def _4bit_base(scenario: Scenario) -> Changes:
+    changes = {"training.method": "qlora"}
+    if scenario.training.kernels == "mlx":
+        return {**changes, "training.quantization.format": "mlx_int4"}
+    return changes if _has_4bit_format(scenario) else {**changes, "training.quantization.format": "nf4"}
+
+
+METHODS: tuple[Lever, ...] = (
+    Lever(
+        id="no_lora_dropout",
+        title="No LoRA dropout",
+        short="Less regularised",
+        price="Adapters see their whole input, and keep no dropped copy of it.",
+        source="PEFT 0.21, lora.layer: a dropped copy for each adapter",
+        group="lora_dropout",
+        on=lambda scenario: {"training.lora.dropout": 0.0},
+        off={},
+        is_on=never,
+        why_not=_dropout_why_not,
+        changes_what="method",
+        counts_as=0.05,
+    ),
+    Lever(
+        id="lower_rank",
+        title="Lower rank",
+        short="Learns less",
+        price="Adapters of half the rank learn less; what they take is small beside the base.",
+        source="Hu et al. 2021, arXiv:2106.09685, section 7.2",
+        group="rank",
+        on=lambda scenario: {"training.lora.rank": scenario.training.lora.rank // 2},
+        off={},
+        is_on=never,
+        why_not=_rank_why_not,
+        changes_what="method",
+        counts_as=0.1,
+        times=4,
+    ),
+    Lever(
+        id="frozen_embeddings",
+        title="Frozen embeddings",
+        short="No new tokens",
+        price="Modules that were copied to train whole stay frozen: tokens that were added are not learnt.",
+        source="PEFT 0.21, ModulesToSaveWrapper",
+        group="saved_modules",
+        on=lambda scenario: {"training.lora.modules_to_save": ()},
+        off={},
+        is_on=never,
+        why_not=_saved_why_not,
+        changes_what="method",
+        counts_as=0.3,
+    ),
+    setting(
+        id="lora",
+        title="LoRA",
+        short="Learns less",
+        price="Trains low-rank adapters beside the linear layers, not the weights: it learns less than full "
+        "fine-tuning.",
+        source="Hu et al. 2021, arXiv:2106.09685; Biderman et al. 2024, arXiv:2405.09673",
+        group="method",
+        on={"training.method": "lora"},  # Rank and targets stay as they are set: 16 and all-linear unless changed.
+        off={"training.method": "full"},
+        is_on=adapts,
+        changes_what="method",
+        counts_as=1.5,
+    ),
+    Lever(
+        id="base_4bit",
+        title="4-bit base",
+        short="Slower, learns less",
+        price="LoRA on weights rounded to 4 bits (QLoRA): every use unpacks them.",
+        source="Dettmers et al. 2023, arXiv:2305.14314",
+        group="method",
+        on=_4bit_base,
+        off={"training.method": "lora"},
+        is_on=lambda scenario: scenario.training.method == "qlora" and _has_4bit_format(scenario),
+        why_not=lambda scenario: None,
+        changes_what="method",
+        counts_as=2.0,
+    ),
+    Lever(
+        id="fewer_sequences",
+        title="Fewer sequences a step",
+        short="Another batch",
+        price="Half the sequences for each update: another batch, which wants another learning rate.",
+        source="McCandlish et al. 2018, arXiv:1812.06162",
+        group="sequences",
+        on=lambda scenario: {"training.micro_batch": scenario.training.micro_batch // 2},
+        off={},
+        is_on=never,
+        why_not=lambda scenario: "the micro-batch is 1 already" if scenario.training.micro_batch == 1 else None,
+        changes_what="effective_batch",
+        counts_as=0.3,
+        times=20,
+    ),
+    Lever(
+        id="shorter_sequence",
+        title="Shorter sequence",
+        short="Cuts what it sees",
+        price="Half the tokens at once: what lies further apart is not seen together, and longer texts are cut.",
+        source="arithmetic: tokens of a sequence",
+        group="sequence",
+        on=lambda scenario: {"training.sequence_length": scenario.training.sequence_length // 2},
+        off={},
+        is_on=never,
+        why_not=lambda scenario: (
+            "sequences are short already" if scenario.training.sequence_length <= _SHORTEST else None
+        ),
+        changes_what="sequence_length",
+        counts_as=1.1,
+        times=6,
+    ),
+)

@@ -1,0 +1,198 @@
+"""Levers that put memory elsewhere: on other devices, or on the host."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from memplan.levers.lever import Changes, Lever, device_in, never, setting
+from memplan.memory.optimizers import RULES
+from memplan.memory.sharding import data_parallel_devices
+from memplan.plan.hardware import Strategy
+from memplan.plan.scenario import Scenario
+
+_MOST_DEVICES = 4096
+_ZERO = "Rajbhandari et al. 2020, arXiv:1910.02054"
+
+
+def _shared_memory(scenario: Scenario) -> str | None:
+    device = device_in(scenario)
+    shares = device is not None and device.device_class == "unified"
+    return "device and host share one memory" if shares else None
+
+
+def _offload_optimizer_why_not(scenario: Scenario) -> str | None:
+    optimizer = scenario.training.optimizer
+    if RULES[optimizer].paged:
+        return f"{optimizer} keeps its states on the host already"
+    if RULES[optimizer].source.startswith("bitsandbytes"):
+        return f"{optimizer} runs on the device alone"
+    if scenario.training.optimizer_in_backward:
+        return "gradients are applied on the device as they come"
+    return _shared_memory(scenario)
+
+
+def _offload_activations_why_not(scenario: Scenario) -> str | None:
+    if scenario.training.checkpointing in ("full", "offload"):
+        return "checkpoints are all that layers keep"
+    return _shared_memory(scenario)
+
+
+def _sharding_why_not(strategy: Strategy) -> Callable[[Scenario], str | None]:
+    def why_not(scenario: Scenario) -> str | None:
+        hardware = scenario.hardware
+        if data_parallel_devices(hardware) == 1:
+            return "there is no second device to divide with"
+        if strategy in ("zero2", "zero3") and hardware.pipeline_parallel > 1:
+            return "DeepSpeed's pipelines take ZeRO-1 alone"
+        return None
+
+    return why_not
+
+
+def _more_devices(scenario: Scenario) -> Changes:
+    """Twice the devices for the same batch, as far as pieces or sequences can be halved; states are divided."""
+    training, hardware = scenario.training, scenario.hardware
+    changes: dict[str, object] = {"hardware.devices": 2 * hardware.devices}
+    if hardware.sharding.strategy in ("none", "ddp"):
+        changes["hardware.sharding.strategy"] = "fsdp2"
+    for path, number in (
+        ("training.gradient_accumulation", training.gradient_accumulation),
+        ("training.micro_batch", training.micro_batch),
+    ):
+        if number % 2 == 0:
+            return {**changes, path: number // 2}
+    return changes
+
+
+def _more_devices_why_not(scenario: Scenario) -> str | None:
+    device = device_in(scenario)
+    if device is not None and device.vendor == "Apple":
+        return "PyTorch has no communication between Apple's GPUs"
+    return "there are thousands of devices already" if 2 * scenario.hardware.devices > _MOST_DEVICES else None
+
+
+def _sharding(
+    strategy: Strategy, title: str, short: str, price: str, source: str, counts_as: float, *, is_advised: bool = True
+) -> Lever:
+    return setting(
+        id=strategy,
+        title=title,
+        short=short,
+        price=price,
+        source=source,
+        group="sharding",
+        on={"hardware.sharding.strategy": strategy},
+        off={"hardware.sharding.strategy": "ddp"},
+        why_not=_sharding_why_not(strategy),
+        counts_as=counts_as,
+        is_advised=is_advised,
+    )
+
+
+PLACING: tuple[Lever, ...] = (
+    _sharding(
+        "zero1",
+        "ZeRO-1",
+        "Divides states",
+        "Devices divide the optimizer's states; sends as much as DDP does. Needs DeepSpeed or a like.",
+        f"{_ZERO}, section 5.1",
+        0.01,
+    ),
+    _sharding(
+        "zero2",
+        "ZeRO-2",
+        "Divides gradients",
+        "Devices divide states and gradients, not weights. Needs DeepSpeed or a like.",
+        f"{_ZERO}, section 5.2",
+        0.02,
+    ),
+    _sharding(
+        "fsdp2",
+        "FSDP2",
+        "Divides weights",
+        "Devices divide states, gradients and weights, which are gathered layer by layer: half as much again is sent.",
+        "PyTorch documentation, fully_shard; Zhao et al. 2023, arXiv:2304.11277",
+        0.025,
+    ),
+    _sharding(
+        "zero3",
+        "ZeRO-3",
+        "Divides weights",
+        "Devices divide states, gradients and weights, which are gathered layer by layer: half as much again is sent.",
+        f"{_ZERO}, section 5.3",
+        0.03,
+        is_advised=False,  # FSDP2 divides as much, and is part of PyTorch
+    ),
+    Lever(
+        id="more_devices",
+        title="Twice the devices",
+        short="Twice as many",
+        price="Twice as many devices to pay for and to connect, each with half of the states.",
+        source="arithmetic; PyTorch documentation, fully_shard",
+        group="devices",
+        on=_more_devices,
+        off={},
+        is_on=never,
+        why_not=_more_devices_why_not,
+        changes_what="devices",
+        counts_as=0.7,
+        times=4,
+    ),
+    setting(
+        id="offload_activations",
+        title="Offload activations",
+        short="Over the host link",
+        price="What layers keep waits in the host's memory, pinned, and comes and goes while the device computes; few "
+        "trainers have it.",
+        source="PyTorch documentation, torch.autograd.graph.save_on_cpu; torchtune documentation, "
+        "enable_activation_offloading",
+        group="offload_activations",
+        on={"hardware.offload.activations": True},
+        off={"hardware.offload.activations": False},
+        why_not=_offload_activations_why_not,
+        changes_what="host",
+        counts_as=0.5,
+    ),
+    setting(
+        id="offload_checkpoints",
+        title="Offload checkpoints",
+        short="Recomputes, host link",
+        price="Checkpoints wait in the host's memory; forward runs a second time during backward.",
+        source="Unsloth's gradient checkpointing; Chen et al. 2016, arXiv:1604.06174",
+        group="checkpointing",
+        on={"training.checkpointing": "offload"},
+        off={"training.checkpointing": "full"},
+        why_not=_shared_memory,
+        changes_what="host",
+        counts_as=0.1,
+    ),
+    setting(
+        id="offload_optimizer",
+        title="Offload optimizer",
+        short="Updates on the host",
+        price="States and master weights live in the host's memory, and its processor works out the update.",
+        source="Ren et al. 2021, arXiv:2101.06840",
+        group="offload",
+        on={"hardware.offload.optimizer": True},
+        off={"hardware.offload.optimizer": False, "hardware.offload.parameters": False},
+        why_not=_offload_optimizer_why_not,
+        changes_what="host",
+        counts_as=0.15,
+    ),
+    setting(
+        id="offload_parameters",
+        title="Offload parameters",
+        short="Over the host link",
+        price="Weights and states live in the host's memory, where they are updated; weights come layer by layer, "
+        "twice for each micro-batch.",
+        source="Rajbhandari et al. 2021, arXiv:2104.07857; PyTorch documentation, CPUOffloadPolicy",
+        group="offload",
+        on={"hardware.offload.parameters": True, "hardware.offload.optimizer": True},
+        off={"hardware.offload.parameters": False},
+        is_on=lambda scenario: scenario.hardware.offload.parameters,
+        why_not=_offload_optimizer_why_not,
+        changes_what="host",
+        counts_as=0.3,
+    ),
+)
+"""Least costly first."""

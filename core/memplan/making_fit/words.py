@@ -1,0 +1,65 @@
+"""What was found about making a plan fit, in words: the same ones in the window and on the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from memplan.making_fit.candidate import Candidate
+from memplan.making_fit.preferences import PREFERENCE_TITLES, PREFERENCES, Preferences
+from memplan.making_fit.proposal import Proposal
+from memplan.sentences import slowdown_words
+from memplan.units import Unit, format_bytes
+
+
+def proposal_sentence(proposal: Proposal, unit: Unit = "gib") -> str:
+    """Say what makes it fit: "Fits with Fused optimizer: needs up to 66.3 GiB of 75.1 GiB usable, no slower."."""
+    if proposal.now.fits:
+        return "Fits as it is: nothing has to change."
+    if proposal.best is not None:
+        return f"Fits with {uses_words(proposal.best)}: {need_words(proposal.best, unit)}."
+    least = proposal.smallest
+    tried = f", with {uses_words(least)}" if least.uses else ""
+    return (
+        f"Nothing that may change makes it fit: at best it is {format_bytes(proposal.over_bytes, unit)} over{tried}. "
+        f"{remedy_words(proposal)}"
+    ).strip()
+
+
+def remedy_words(proposal: Proposal) -> str:
+    """Say what would hold the set that needs least, and what is kept; empty where something fits."""
+    remedy = proposal.remedy
+    if remedy is None:
+        return ""
+    ways, num_devices = [], proposal.smallest.scenario.hardware.devices
+    if remedy.device is not None:
+        ways.append(f"on {num_devices:,} × {remedy.device.name}")
+    if remedy.devices is not None and remedy.devices > num_devices:
+        ways.append(f"on {remedy.devices:,} devices of this kind under {remedy.strategy}")
+    words = f"That would fit {' or '.join(ways)}." if ways else "No device of this vendor would hold that."
+    kept = kept_words(proposal.preferences)
+    return f"{words} Kept: {kept}." if kept else words
+
+
+def uses_words(candidate: Candidate) -> str:
+    """Name the levers of a set: "LoRA, Checkpointing and Fused loss"."""
+    return listed([use.title for use in candidate.uses]) or "no lever"
+
+
+def need_words(candidate: Candidate, unit: Unit = "gib") -> str:
+    """Say what a set needs and what it costs in time: "needs up to 66.3 GiB of 75.1 GiB usable, no slower"."""
+    need, usable = format_bytes(candidate.need.high, unit), format_bytes(candidate.usable_bytes, unit)
+    return f"needs up to {need} of {usable} usable, {slowdown_words(candidate.slowdown)}"
+
+
+def kept_words(preferences: Preferences) -> str:
+    """Name what must stay: "precision, sequence length"."""
+    return ", ".join(PREFERENCE_TITLES[one].lower() for one in PREFERENCES if one in preferences.kept)
+
+
+def listed(names: Sequence[str]) -> str:
+    """Write a list as a sentence does.
+
+    >>> listed(["a", "b", "c"]), listed(["a"])
+    ('a, b and c', 'a')
+    """
+    return " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
