@@ -70,6 +70,7 @@ if TYPE_CHECKING:  # The same names for type checkers and editors; a test holds 
     from memplan.levers import LeverOffer as LeverOffer
     from memplan.levers import Preference as Preference
     from memplan.levers import lever_offers as lever_offers
+    from memplan.levers import useful_offers as useful_offers
     from memplan.making_fit import PREFERENCE_TITLES as PREFERENCE_TITLES
     from memplan.making_fit import PREFERENCE_WORDS as PREFERENCE_WORDS
     from memplan.making_fit import PREFERENCES as PREFERENCES
@@ -189,7 +190,7 @@ _NAMES: dict[str, str] = {
         "ranked_fits"
     ),
     "plan_estimates": "estimate_plan",
-    "levers": "LEVERS Lever LeverOffer Preference lever_offers",
+    "levers": "LEVERS Lever LeverOffer Preference lever_offers useful_offers",
     "making_fit": (
         "PREFERENCES PREFERENCE_TITLES PREFERENCE_WORDS Candidate Fall Preferences Proposal Remedy Use "
         "cheapest_on_each make_fit making_fit need_words proposal_sentence remedy_words uses_words waterfall"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, QTimer, Signal
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+from PySide6.QtWidgets import QMenu, QToolButton, QVBoxLayout, QWidget
 
 from memplan import UNIT_NAMES, LeverOffer, Scenario, Unit
 from memplan_gui.answers import Answers
@@ -13,11 +13,12 @@ from memplan_gui.compare_view import CompareView
 from memplan_gui.details import Details
 from memplan_gui.document import PlanDocument
 from memplan_gui.fit_view import FitView
+from memplan_gui.lever_menu import add_levers
 from memplan_gui.lever_strip import LeverStrip
 from memplan_gui.notice_bar import NoticeBar
 from memplan_gui.pieces import column, hairline, label, row, shown, tool_button
 from memplan_gui.presenters.answer import Answer
-from memplan_gui.presenters.levers import lever_cards
+from memplan_gui.presenters.levers import lever_cards, useful_ids
 from memplan_gui.presenters.verdict import VerdictView, verdict_view
 from memplan_gui.scenario_tabs import ScenarioTabs
 from memplan_gui.segmented import Segmented
@@ -65,6 +66,11 @@ class AnswerPanel(QWidget):
         self.chart = ChartPanel(theme)
         self.levers = LeverStrip(theme)
         self._levers_title = label("", "section", wraps=True)
+        self._more_levers = tool_button("flat", "More levers", text="More levers ▾")
+        self._more_levers.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        self._more_levers.setMenu(QMenu(self._more_levers))
+        self._more_levers.menu().setToolTipsVisible(True)
+        self._more_levers.menu().aboutToShow.connect(self._list_levers)
         self.details = Details(theme)
         self.splitter = self._memory()
         self.views = Views("Memory", self.splitter)
@@ -106,10 +112,17 @@ class AnswerPanel(QWidget):
         whole.addWidget(self.views, 1)
 
     def _titled_levers(self) -> QVBoxLayout:
-        parts = column(spacing=6)
-        parts.addWidget(self._levers_title)
+        parts, head = column(spacing=6), row(spacing=8)
+        head.addWidget(self._levers_title, 1)
+        head.addWidget(self._more_levers)
+        parts.addLayout(head)
         parts.addWidget(self.levers)
         return parts
+
+    def _list_levers(self) -> None:
+        menu = self._more_levers.menu()
+        menu.clear()
+        add_levers(menu, self.levers.others, self.levers.toggled.emit)
 
     @property
     def verdict_words(self) -> VerdictView | None:
@@ -141,7 +154,11 @@ class AnswerPanel(QWidget):
         shown(self._levers_title, estimate is not None)
         title = f"Levers: what each changes of the need now, in {UNIT_NAMES[self._unit]}"
         self._levers_title.setText(f"Levers: {problem}" if problem else title)
-        self.levers.show_cards(lever_cards(offers, estimate.verdict, self._unit) if estimate else ())
+        cards = lever_cards(offers, estimate.verdict, self._unit) if estimate else ()
+        useful = useful_ids(offers, self.levers.kept)
+        others = tuple(card for card in cards if card.id not in useful)
+        self.levers.show_cards(tuple(card for card in cards if card.id in useful), others)
+        shown(self._more_levers, bool(others))
 
     def set_unit(self, unit: Unit) -> None:
         """Show amounts in another unit."""

@@ -1,32 +1,59 @@
-"""The menu of levers: the strip's cards by name, each with a shortcut."""
+"""The menus of levers: the strip's cards by name, each with a shortcut, then every other lever."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QMenu
 
 from memplan_gui.lever_strip import LeverStrip
+from memplan_gui.presenters.levers import LeverCard
 
-MOST_LEVERS = 9
+MOST_SHORTCUTS = 9
 """As many as there are digits for shortcuts."""
 
 
 class LeverMenu:
-    """Keeps a menu's entries as the strip's cards are."""
+    """Keeps a menu's entries as the strip's cards are, and lists the levers that have no card under them."""
 
     def __init__(self, menu: QMenu, strip: LeverStrip) -> None:
         self._menu, self._strip = menu, strip
+        menu.setToolTipsVisible(True)
         menu.aboutToShow.connect(self.refresh)
-        for number in range(1, MOST_LEVERS + 1):
+        self._with_card: list[QAction] = []
+        for number in range(1, MOST_SHORTCUTS + 1):
             action = menu.addAction(f"Lever {number}")
             action.setShortcut(f"Ctrl+{number}")
             action.triggered.connect(lambda _=False, number=number: strip.press(number))
+            self._with_card.append(action)
+        menu.addSeparator()
+        self._others: list[QAction] = []
         self.refresh()
 
     def refresh(self) -> None:
         """Name the levers that there are, and hide the rest."""
         buttons = self._strip.buttons
-        for number, action in enumerate(self._menu.actions()):
-            card = buttons[number].card if number < len(buttons) else None
+        for number, action in enumerate(self._with_card):
+            card = buttons[number].card if number < len(buttons) and not buttons[number].isHidden() else None
             action.setText(card.title if card else "")
             action.setVisible(card is not None)
             action.setEnabled(card is not None and card.applies)
+        for action in self._others:
+            self._menu.removeAction(action)
+            action.deleteLater()
+        self._others = add_levers(self._menu, self._strip.others, self._strip.toggled.emit)
+
+
+def add_levers(menu: QMenu, cards: tuple[LeverCard, ...], toggle: Callable[[str], object]) -> list[QAction]:
+    """Add a line for each lever: its saving and price, checked where it is on, dimmed where it does not apply."""
+    actions = []
+    for card in cards:
+        action = menu.addAction(card.line.replace("&", "&&"))
+        action.setCheckable(card.applies)
+        action.setChecked(card.is_on)
+        action.setEnabled(card.applies)
+        action.setToolTip(card.tip)
+        action.triggered.connect(lambda _=False, lever=card.id: toggle(lever))
+        actions.append(action)
+    return actions

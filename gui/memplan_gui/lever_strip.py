@@ -118,6 +118,10 @@ class LeverStrip(QWidget):
         super().__init__()
         self._theme = theme
         self.buttons: list[LeverButton] = []
+        self.others: tuple[LeverCard, ...] = ()
+        """Levers that have no card."""
+        self._ids: tuple[str, ...] = ()
+        self._keeps = False
         self._columns = 0
         self._grid = QGridLayout(self)
         self._grid.setSpacing(GAP)
@@ -125,8 +129,9 @@ class LeverStrip(QWidget):
         self.setAccessibleName("Levers")
         theme.changed.connect(self.update)
 
-    def show_cards(self, cards: tuple[LeverCard, ...]) -> None:
-        """Show the levers as they are now."""
+    def show_cards(self, cards: tuple[LeverCard, ...], others: tuple[LeverCard, ...] = ()) -> None:
+        """Show these levers as they are now, and keep the others for a menu."""
+        self.others, self._ids, self._keeps = others, tuple(card.id for card in cards), False
         while len(self.buttons) < len(cards):
             button = LeverButton(self._theme, len(self.buttons) + 1)
             button.clicked.connect(lambda _=False, button=button: self._pressed(button))
@@ -138,6 +143,11 @@ class LeverStrip(QWidget):
             button.setVisible(position < len(cards))
         self._place()
 
+    @property
+    def kept(self) -> tuple[str, ...]:
+        """The levers that keep their cards: all that have one when one of them was just flipped, so that none jumps."""
+        return self._ids if self._keeps else ()
+
     def press(self, number: int) -> None:
         """Press the lever of that number, counted from 1."""
         if number <= len(self.buttons):
@@ -145,6 +155,7 @@ class LeverStrip(QWidget):
 
     def _pressed(self, button: LeverButton) -> None:
         if button.card is not None and button.card.applies:
+            self._keeps = True
             self.toggled.emit(button.card.id)
 
     def _place(self) -> None:

@@ -14,13 +14,13 @@ from PySide6.QtCore import QRectF
 from PySide6.QtGui import QFont
 from PySide6.QtPrintSupport import QPrinter
 
-from memplan import LEVERS, Plan, Scenario, estimate, lever_offers, replaced, save_plan
+from memplan import LEVERS, Plan, Scenario, estimate, lever_offers, replaced, save_plan, useful_offers
 from memplan_gui import dialogs
 from memplan_gui.charts.export import svg_bytes
 from memplan_gui.charts.look import ChartLook, paper_look
 from memplan_gui.charts.sheet_picture import A4, paint_sheet, wrap
 from memplan_gui.charts.stack_marks import chart_fonts
-from memplan_gui.presenters.sheet import Sheet, sheet
+from memplan_gui.presenters.sheet import MOST_LEVERS, Sheet, sheet
 from memplan_gui.sheet_print import paint_on
 from memplan_gui.window import Window
 
@@ -61,7 +61,7 @@ def test_the_sheet_says_what_a_review_asks_for(look: ChartLook) -> None:
 
 
 def test_levers_that_change_nothing_share_a_line() -> None:
-    offers = lever_offers(ONE, estimate(ONE))
+    offers = useful_offers(lever_offers(ONE, estimate(ONE)), MOST_LEVERS)
     applicable = {offer.lever.title for offer in offers if offer.state != "not_applicable"}
     page = made(ONE)
     shown = {lever.title for lever in page.levers}

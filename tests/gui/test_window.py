@@ -219,6 +219,8 @@ def test_levers_have_shortcuts_before_the_menu_was_opened(window: Window, qtbot:
 
 
 def test_a_lever_that_does_not_apply_changes_nothing(window: Window) -> None:
+    edit(window, "training.method", "inference")
+    window.answers.finish()
     before = window.document.plan
     inapplicable = [button for button in window.answer_panel.levers.buttons if button.card and not button.card.applies]
     assert inapplicable

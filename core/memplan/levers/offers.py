@@ -6,7 +6,9 @@ for everything else that is set, and for where the peak stands.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Container, Sequence
+from dataclasses import dataclass, replace
+from math import log, log1p
 from typing import Literal
 
 from memplan.catalog import device as device_of
@@ -16,14 +18,21 @@ from memplan.levers.known import LEVERS
 from memplan.levers.lever import Lever
 from memplan.levers.pace import slowdown
 from memplan.plan.scenario import Scenario
+from memplan.plan.training import Training
 from memplan.result import Estimate, Verdict
 from memplan.sentences import peak_words, slowdown_sentence
 from memplan.units import Unit, format_bytes
 
 State = Literal["on", "off", "not_applicable"]
 
-_SMALL = 0.001
+SMALL = 0.001
 """A change of the need below this fraction is none that anyone could see."""
+FAMILIAR = frozenset(
+    {"fused_optimizer", "fused_loss", "checkpointing", "smaller_batch", "optimizer_8bit", "lora", "base_4bit", "fsdp2"}
+)
+"""Levers that everybody asks about."""
+_SWITCHED_ON = 100.0
+_LEAST_PRICE = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +53,29 @@ class LeverOffer:
     need_bytes: int | None = None
     verdict: Verdict | None = None
     slowdown: float | None = None
+    is_usual: bool = False
+    """It is on because a scenario begins with it."""
+
+    @property
+    def usefulness(self) -> float:
+        """How much a person gains by seeing it: what was switched on first, then what saves much and costs little.
+
+        Equation: saving / need / (ln(slowdown) + ln(1 + what it counts as beside time) + 0.05). Levers that everybody
+        asks about count 2 more, so that they are seen to save nothing where they do not.
+        """
+        if self.state == "not_applicable" or self.need_bytes is None or self.slowdown is None:
+            return -1.0
+        familiar = 2.0 if self.lever.id in FAMILIAR else 0.0
+        if self.state == "on":
+            return familiar if self.is_usual else _SWITCHED_ON
+        price = max(0.0, log(self.slowdown)) + log1p(self.lever.counts_as) + _LEAST_PRICE
+        return self.saving_bytes / max(1, self.need_bytes + self.saving_bytes) / price + familiar
+
+    @property
+    def saves_nothing(self) -> bool:
+        """Whether the need is the same with it and without."""
+        need = (self.need_bytes or 0) + (self.saving_bytes if self.state == "off" else -self.saving_bytes)
+        return abs(self.saving_bytes) <= SMALL * need
 
     @property
     def price(self) -> str:
@@ -65,7 +97,24 @@ def lever_offers(scenario: Scenario, now: Estimate | None = None, unit: Unit = "
         MemplanError: the scenario itself cannot be estimated.
     """
     known = now if now is not None else estimate(scenario)
-    return tuple(_offer(lever, scenario, known, unit) for lever in LEVERS)
+    plain = Scenario(model=scenario.model, training=Training(method=scenario.training.method))
+    return tuple(
+        replace(offer, is_usual=True) if offer.state == "on" and offer.lever.is_on(plain) else offer
+        for offer in (_offer(lever, scenario, known, unit) for lever in LEVERS)
+    )
+
+
+def useful_offers(offers: Sequence[LeverOffer], most: int, keep: Container[str] = ()) -> tuple[LeverOffer, ...]:
+    """The offers that are worth a look, in their own order.
+
+    Args:
+        offers: of every lever.
+        most: how many at most.
+        keep: ids of levers that come first whatever they do.
+    """
+    ranked = sorted(offers, key=lambda offer: (offer.lever.id not in keep, -offer.usefulness))
+    best = {offer.lever.id for offer in ranked[:most]}
+    return tuple(offer for offer in offers if offer.lever.id in best)
 
 
 def _offer(lever: Lever, scenario: Scenario, now: Estimate, unit: Unit) -> LeverOffer:
@@ -92,7 +141,7 @@ def _offer(lever: Lever, scenario: Scenario, now: Estimate, unit: Unit) -> Lever
 
 
 def _sentence_off(saving: int, now: Estimate, then: Estimate, unit: Unit) -> str:
-    if abs(saving) <= _SMALL * now.need_bytes:
+    if abs(saving) <= SMALL * now.need_bytes:
         return f"Would save nothing: the peak is {peak_words(now)}."
     if saving < 0:
         return f"Would take {format_bytes(-saving, unit)} more, {peak_words(then)}."
@@ -106,7 +155,7 @@ def _sentence_off(saving: int, now: Estimate, then: Estimate, unit: Unit) -> str
 
 
 def _sentence_on(saving: int, now: Estimate, without: Estimate, unit: Unit) -> str:
-    if abs(saving) <= _SMALL * now.need_bytes:
+    if abs(saving) <= SMALL * now.need_bytes:
         return f"Saves nothing: without it the peak is the same, {peak_words(without)}."
     if saving < 0:
         return f"Takes {format_bytes(-saving, unit)} more than without it."

@@ -97,7 +97,7 @@ METHODS: tuple[Lever, ...] = (
     Lever(
         id="base_4bit",
         title="4-bit base",
-        short="Slower, learns less",
+        short="Rounds, learns less",
         price="LoRA on weights rounded to 4 bits (QLoRA): every use unpacks them.",
         source="Dettmers et al. 2023, arXiv:2305.14314",
         group="method",

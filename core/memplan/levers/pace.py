@@ -14,7 +14,7 @@ from memplan.architecture.parts import Architecture
 from memplan.catalog import Device
 from memplan.chosen_model import chosen_model
 from memplan.levers.links import HOST_GB_S, Links, links_of
-from memplan.memory.optimizers import RULES, state_bytes
+from memplan.memory.optimizers import paged_tensors
 from memplan.memory.setup import Setup
 from memplan.memory.sharding import SHARDS_GRADIENTS, SHARDS_STATES, SHARDS_WEIGHTS, data_parallel_devices
 from memplan.memory.stack import stack_of
@@ -133,7 +133,8 @@ class _Held:
     trainable: int
     adapters: int
     """Values of adapters that a token passes through."""
-    state_bytes: int
+    paged_bytes: int
+    """States that come and go by pages."""
 
 
 def _held(scenario: Scenario) -> _Held:
@@ -154,7 +155,7 @@ def _held_by(architecture: Architecture, setup: Setup, optimizer: str, double_qu
         gradient_bytes=sum(one.total_values * BYTES_PER_VALUE[one.dtype] for one in trains),
         trainable=sum(one.total_values for one in trains),
         adapters=sum(one.total_values for one in tensors if one.adapter),
-        state_bytes=sum(state_bytes(one, states) for one in trains),
+        paged_bytes=sum(one.count * sum(paged_tensors(one, states)) for one in trains),
     )
 
 
@@ -177,7 +178,7 @@ def _at_the_host(scenario: Scenario, held: _Held, devices: int) -> tuple[float, 
     if hardware.offload.optimizer:
         together = min(hardware.devices, hardware.devices_per_node)  # they share one host
         return 2 * held.gradient_bytes / divided, held.trainable * _UPDATE_BYTES * together / divided
-    return (2 * held.state_bytes / divided if RULES[scenario.training.optimizer].paged else 0.0), 0.0
+    return 2 * held.paged_bytes / divided, 0.0
 
 
 def _streamed(scenario: Scenario, architecture: Architecture, held: _Held, devices: int) -> float:

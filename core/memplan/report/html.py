@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from html import escape
 
-from memplan.levers import lever_offers
+from memplan.levers import lever_offers, useful_offers
 from memplan.nearest_evidence import evidence_differences, nearest_evidence
 from memplan.plan.scenario import Plan, Scenario
 from memplan.printable import printable, printable_lines
@@ -17,6 +17,8 @@ from memplan.result import Estimate
 from memplan.sentences import basis_sentence, instant_words, process_sentence, verdict_sentence
 from memplan.units import UNIT_BYTES, UNIT_NAMES, Unit, format_bytes, to_unit
 from memplan.version import __version__
+
+_MOST_LEVERS = 12
 
 NUM_NEAREST = 5
 
@@ -61,12 +63,13 @@ def _scenario(scenario: Scenario, estimate: Estimate, unit: Unit) -> str:
 
 
 def _levers(scenario: Scenario, estimate: Estimate, unit: Unit) -> str:
-    offers = [offer for offer in lever_offers(scenario, estimate, unit) if offer.state != "not_applicable"]
+    offered = useful_offers(lever_offers(scenario, estimate, unit), _MOST_LEVERS)
+    offers = [offer for offer in offered if offer.state != "not_applicable"]
     rows = [
         [
             escape(offer.lever.title),
             escape(offer.sentence),
-            escape(offer.lever.price),
+            escape(offer.price),
         ]
         for offer in offers
     ]

@@ -2,23 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
-from memplan import LeverOffer, Unit, Verdict, saving_words
+from memplan import LeverOffer, Unit, Verdict, saving_words, slowdown_words, useful_offers
 from memplan_gui.presenters.verdict import ICONS
 
-SHORT_PRICES = {
-    "fused_optimizer": "Costs nothing",
-    "fused_loss": "Needs Liger",
-    "checkpointing": "A third more compute",
-    "smaller_batch": "Slower steps",
-    "optimizer_8bit": "8-bit rounding",
-    "lora": "Learns less",
-    "base_4bit": "Slower, learns less",
-    "sgd": "Trains worse",
-}
-"""The levers' prices in as many words as a card has room for; the whole price is one hover away."""
+MOST_CARDS = 8
+NO_SLOWER = 1.01
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,35 +47,43 @@ class LeverCard:
         state = "on" if self.is_on else "off" if self.applies else "not applicable"
         return f"{self.title}, {state}. {self.tip}"
 
+    @property
+    def line(self) -> str:
+        """The card as one line of a menu: what it saves, and what it costs or why it does not apply."""
+        amount = f"{self.saving}, " if self.saving else ""
+        return f"{self.title}   {amount}{self.caption[:1].lower()}{self.caption[1:]}"
+
 
 def lever_cards(offers: tuple[LeverOffer, ...], now: Verdict, unit: Unit) -> tuple[LeverCard, ...]:
     """The cards, in the order of the levers: least costly first."""
     return tuple(lever_card(offer, now, unit) for offer in offers)
 
 
+def useful_ids(offers: tuple[LeverOffer, ...], keep: tuple[str, ...] = ()) -> tuple[str, ...]:
+    """The levers that have a card: those that are worth it, in their own order; `keep` come first."""
+    return tuple(offer.lever.id for offer in useful_offers(offers, MOST_CARDS, keep))
+
+
 def lever_card(offer: LeverOffer, now: Verdict, unit: Unit) -> LeverCard:
     """One lever's card."""
     applies = offer.state != "not_applicable"
-    price = offer.lever.price
     return LeverCard(
         id=offer.lever.id,
         title=offer.lever.title,
         saving=saving_words(offer.saving_bytes, unit).split(" ")[0] if applies else "",
-        caption=SHORT_PRICES.get(offer.lever.id, first_clause(price)) if applies else reason_words(offer.sentence),
+        caption=short_price(offer) if applies else reason_words(offer.sentence),
         is_on=offer.state == "on",
         applies=applies,
         then=offer.verdict if offer.state == "off" and offer.verdict != now else None,
-        tip=f"{offer.sentence} {price}",
+        tip=f"{offer.sentence} {offer.price}",
     )
 
 
-def first_clause(price: str) -> str:
-    """The beginning of a price, up to where it begins to explain.
-
-    >>> first_clause("Costs nothing: the same update in one kernel.")
-    'Costs nothing'
-    """
-    return re.split(r"[:;]|, (?=not )|\.$", price, maxsplit=1)[0]
+def short_price(offer: LeverOffer) -> str:
+    """What a lever costs in as many words as a card has room for: time first, where steps take longer."""
+    if offer.slowdown is None or offer.slowdown < NO_SLOWER:
+        return offer.lever.short
+    return f"{slowdown_words(offer.slowdown)}, {offer.lever.short[:1].lower()}{offer.lever.short[1:]}"
 
 
 def reason_words(sentence: str) -> str:

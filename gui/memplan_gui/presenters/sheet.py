@@ -18,14 +18,14 @@ from memplan import (
     process_sentence,
     saving_words,
     set_up_lines,
+    useful_offers,
     warning_lines,
 )
 from memplan_gui.presenters.stack import StackChart, stack_chart
 from memplan_gui.presenters.verdict import VerdictView, verdict_view
 
 NUM_CASES = 3
-SEEN = 0.001
-"""A change of the need below this fraction is none that anyone could see."""
+MOST_LEVERS = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +59,9 @@ def sheet(
 ) -> Sheet:
     """Put the page together. `day` stands in its footer; everything else follows from the plan."""
     peaks_later = any(instant.total_bytes >= estimate.peak.total_bytes for instant in estimate.instants)
-    useful = [offer for offer in offers if offer.state == "on" or abs(offer.saving_bytes) > SEEN * estimate.need_bytes]
-    idle = [offer.lever.title for offer in offers if offer not in useful and offer.state == "off"]
+    offered = [offer for offer in useful_offers(offers, MOST_LEVERS) if offer.state != "not_applicable"]
+    useful = [offer for offer in offered if not offer.saves_nothing]
+    idle = [offer.lever.title for offer in offered if offer.saves_nothing]
     return Sheet(
         title=title,
         scenario=scenario.name,
@@ -84,7 +85,7 @@ def _assumptions(scenario: Scenario, estimate: Estimate, unit: Unit) -> tuple[tu
 
 def _lever_line(offer: LeverOffer, unit: Unit) -> LeverLine:
     saving = "on" if offer.state == "on" else saving_words(offer.saving_bytes, unit)
-    return LeverLine(offer.lever.title, saving, offer.lever.price)
+    return LeverLine(offer.lever.title, saving, offer.price)
 
 
 def _case_words(scenario: Scenario, unit: Unit) -> list[str]:
