@@ -28,6 +28,7 @@ if TYPE_CHECKING:  # The same names for type checkers and editors; a test holds 
     from memplan.errors import PlanError as PlanError
     from memplan.errors import UnknownEntryError as UnknownEntryError
     from memplan.estimate import estimate as estimate
+    from memplan.evidence import EVIDENCE_KINDS as EVIDENCE_KINDS
     from memplan.evidence import EvidenceFigure as EvidenceFigure
     from memplan.evidence import EvidenceGroup as EvidenceGroup
     from memplan.evidence import EvidenceRow as EvidenceRow
@@ -93,7 +94,9 @@ if TYPE_CHECKING:  # The same names for type checkers and editors; a test holds 
     from memplan.memory_map import memory_map as memory_map
     from memplan.model_file import parse_config as parse_config
     from memplan.model_file import read_config as read_config
+    from memplan.nearest_evidence import NEAREST as NEAREST
     from memplan.nearest_evidence import evidence_differences as evidence_differences
+    from memplan.nearest_evidence import evidence_group_name as evidence_group_name
     from memplan.nearest_evidence import nearest_evidence as nearest_evidence
     from memplan.plan.edit import facts_at as facts_at
     from memplan.plan.edit import field_at as field_at
@@ -178,11 +181,11 @@ _NAMES: dict[str, str] = {
     "errors": "ConfigError MemplanError PlanError UnknownEntryError",
     "estimate": "estimate",
     "evidence": (
-        "EvidenceFigure EvidenceGroup EvidenceRow MeasuredEvidence MonitorBand VerdictCount evidence_groups "
-        "evidence_rows measured_evidence"
+        "EVIDENCE_KINDS EvidenceFigure EvidenceGroup EvidenceRow MeasuredEvidence MonitorBand VerdictCount "
+        "evidence_groups evidence_rows measured_evidence"
     ),
     "exchange": "NOTE_TITLES ImportNote Imported import_files",
-    "nearest_evidence": "evidence_differences nearest_evidence",
+    "nearest_evidence": "NEAREST evidence_differences evidence_group_name nearest_evidence",
     "fit": (
         "SHARDING_STRATEGIES DeviceAnswer DeviceFit DeviceLimits DevicesForStates Fewest FewestDevices FitWalks Limit "
         "device_answer device_fits devices_for_states fewest_devices fewest_of_each fewest_words fit_sentence "

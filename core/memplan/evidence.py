@@ -19,6 +19,12 @@ from memplan.resources import resource
 EvidenceKind = Literal["traced", "measured"]
 EvidenceGrouping = Literal["all", "family", "set_up", "source"]
 
+EVIDENCE_KINDS: Mapping[EvidenceKind, str] = {
+    "traced": "Traces of the framework's own code",
+    "measured": "Runs on real devices, of which every important setting is known",
+}
+"""What the cases of a kind are."""
+
 _FORMAT = 1
 _PER_HUNDRED_PERCENT = 10_000
 """Errors stand in the data as whole hundredths of a percent."""

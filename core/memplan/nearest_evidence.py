@@ -8,10 +8,13 @@ from heapq import nsmallest
 from math import log2
 
 from memplan.chosen_model import chosen_model
-from memplan.evidence import EvidenceKind, EvidenceRow, evidence_rows
+from memplan.evidence import SET_UP_FACETS, EvidenceGrouping, EvidenceKind, EvidenceRow, evidence_rows, set_up_words
 from memplan.memory.stack import stack_of
 from memplan.plan.scenario import Scenario
 from memplan.units import format_count
+
+NEAREST: Mapping[EvidenceKind, int] = {"traced": 6, "measured": 4}
+"""How many cases of each kind are shown for a scenario."""
 
 _COSTS: Mapping[str, float] = {
     "method": 4.0,
@@ -90,6 +93,17 @@ def nearest_evidence(scenario: Scenario, count: int = 5, kind: EvidenceKind | No
     place = place_of(scenario)
     known = (row for row in evidence_rows(kind) if row.exact)
     return tuple(nsmallest(count, known, key=lambda row: (_distance(row, place), row.id)))
+
+
+def evidence_group_name(scenario: Scenario, by: EvidenceGrouping) -> str:
+    """The name of the group that the scenario itself would stand in; empty where groups are not of set-ups.
+
+    Raises:
+        ConfigError: the model's configuration does not describe a model.
+        UnknownEntryError: the catalog has no such model.
+    """
+    place = place_of(scenario)
+    return {"family": place.family, "set_up": set_up_words(place.facets, SET_UP_FACETS)}.get(by, "")
 
 
 def evidence_differences(row: EvidenceRow, scenario: Scenario) -> tuple[str, ...]:

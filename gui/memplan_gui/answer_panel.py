@@ -12,6 +12,7 @@ from memplan_gui.charts.stack_marks import Spot
 from memplan_gui.compare_view import CompareView
 from memplan_gui.details import Details
 from memplan_gui.document import PlanDocument
+from memplan_gui.evidence_view import EvidenceView
 from memplan_gui.fit_view import FitView
 from memplan_gui.lever_menu import add_levers
 from memplan_gui.lever_strip import LeverStrip
@@ -77,7 +78,9 @@ class AnswerPanel(QWidget):
         self.views.add_view("Fit", lambda: FitView(document, settings, theme))
         self.views.add_view("Map", lambda: _map_view(document, theme))
         self.views.add_view("Compare", lambda: CompareView(document, answers, theme))
+        self.views.add_view("Evidence", lambda: EvidenceView(theme))
         self._arrange()
+        self.verdict.basis_wanted.connect(lambda: self.views.show_view("Evidence"))
         self.chart.pinned.connect(self.explain)
         self.chart.step_chosen.connect(self._show_details)
         self.details.breakdown.wanted.connect(self.explain)

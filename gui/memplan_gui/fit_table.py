@@ -43,9 +43,9 @@ WIDTHS = {
     fits.NEED: 110,
     fits.FREE: 66,
     fits.FEWEST: 88,
-    fits.NODES: 72,
-    fits.BATCH: 58,
-    fits.TOKENS: 70,
+    fits.NODES: 80,
+    fits.BATCH: 64,
+    fits.TOKENS: 76,
 }
 
 
@@ -129,12 +129,20 @@ class FitModel(QAbstractTableModel):
             return RIGHT if column in AT_THE_RIGHT else LEFT
         return None
 
+    def _header(self, section: int) -> str:
+        """A column's name; an arrow says that rows are in its order, on the side away from its figures."""
+        title = "" if section == fits.FAVOURITE else fits.titles(self.unit)[section]
+        if section != self.sorted_by:
+            return title
+        arrow = "↓" if self.descending else "↑"
+        return f"{arrow} {title}" if section in AT_THE_RIGHT else f"{title} {arrow}".strip()
+
     def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         """The columns' names."""
         if orientation == Qt.Orientation.Vertical:
             return None
         if role == Qt.ItemDataRole.DisplayRole:
-            return "" if section == fits.FAVOURITE else fits.titles(self.unit)[section]
+            return self._header(section)
         if role == Qt.ItemDataRole.AccessibleTextRole:
             return fits.titles(self.unit)[section]
         if role == Qt.ItemDataRole.ToolTipRole:
@@ -250,6 +258,14 @@ class FitTable(FigureTable):
         """The row that is pointed at."""
         index = self.currentIndex()
         return self.devices.rows[index.row()] if index.isValid() else None
+
+    def point_at_own(self) -> None:
+        """Point at the plan's own device, where nothing is pointed at; what is in sight stays so."""
+        own = next((at for at, one in enumerate(self.devices.rows) if one.is_own), None)
+        if own is not None and not self.currentIndex().isValid():
+            self.setAutoScroll(False)
+            self.setCurrentIndex(self.devices.index(own, fits.DEVICE))
+            self.setAutoScroll(True)
 
     def rows_in_sight(self) -> list[FitRow]:
         """The rows that can be seen."""

@@ -192,6 +192,7 @@ class FitView(AnswerView):
         known = self._answers
         rows = tuple(_answered(one, known.get(one.device.id)) for one in made)
         self.table.devices.show(rows, self._unit)
+        self.table.point_at_own()
         self.setAccessibleDescription(self.sentence.text())
 
     def _filter(self, *_: object) -> None:

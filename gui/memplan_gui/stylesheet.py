@@ -120,6 +120,9 @@ QHeaderView { background: $window; }
 QHeaderView::section {
   background: $window; color: $muted; border: none; border-bottom: 1px solid $border; padding: 4px 11px 4px 2px;
 }
+QTableView#devices QHeaderView::up-arrow, QTableView#devices QHeaderView::down-arrow {
+  image: none; width: 0; height: 0;
+}
 QHeaderView::section:vertical { border-bottom: 1px solid $hairline; color: $text; padding-left: 0; }
 QTableView#ledger QHeaderView::section, QTableView#devices QHeaderView::section { padding-left: 11px; }
 QTableCornerButton::section { background: $window; border: none; border-bottom: 1px solid $border; }

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QRectF, QSize, Qt
+from html import escape
+
+from PySide6.QtCore import QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QWidget
 
@@ -38,15 +40,22 @@ class VerdictIcon(QWidget):
 class VerdictBar(QWidget):
     """Sign, word and margin; the sentence; recipe and basis."""
 
+    basis_wanted = Signal()
+    """What the estimate rests on is asked for."""
+
     def __init__(self, theme: Theme) -> None:
         super().__init__()
         self._theme = theme
         self._role = "muted"
+        self._recipe_words = ""
         self.setAccessibleName("Verdict")
         self._icon = VerdictIcon(theme)
         self._word, self._margin = label("", "heading"), label("", "heading")
         self._detail = label(wraps=True, selectable=True)
         self._recipe = label("", "caption", wraps=True, selectable=True)
+        self._recipe.setTextFormat(Qt.TextFormat.RichText)  # for the link alone: what stands around it is escaped
+        self._recipe.setTextInteractionFlags(Qt.TextInteractionFlag.TextBrowserInteraction)
+        self._recipe.linkActivated.connect(lambda _: self.basis_wanted.emit())
         self._arrange()
         theme.changed.connect(self._colour_word)
 
@@ -66,8 +75,8 @@ class VerdictBar(QWidget):
     @property
     def text(self) -> str:
         """Everything that stands in the bar."""
-        parts = (self._word, self._margin, self._detail, self._recipe)
-        return "\n".join(part.text() for part in parts if part.text())
+        parts = (self._word.text(), self._margin.text(), self._detail.text(), self._recipe_words)
+        return "\n".join(part for part in parts if part)
 
     def show_verdict(self, view: VerdictView) -> None:
         """Show a verdict."""
@@ -75,7 +84,9 @@ class VerdictBar(QWidget):
         for part in (self._word, self._margin, self._detail):
             part.setToolTip(tip(view.band))
         host = f" · Host: {view.host}" if view.host else ""
-        self._recipe.setText(f"{view.recipe} · Basis: {view.basis}{host}")
+        self._recipe_words = f"{view.recipe} · Basis: {view.basis}{host}"
+        link = f'<a href="evidence">Basis: {view.basis}</a>'
+        self._recipe.setText(f"{escape(view.recipe)} · {link}{escape(host)}")
         lines = [part for part in (view.recipe, view.basis_sentence, view.host_sentence) if part]
         self._recipe.setToolTip(tip("\n".join(lines)))
         self.setAccessibleDescription(f"{view.sentence} {view.band} {'. '.join(lines)}")
@@ -84,6 +95,7 @@ class VerdictBar(QWidget):
         """Say why there is no verdict."""
         self._show("verdict-unknown", "muted", "No estimate", "", problem)
         self._recipe.clear()
+        self._recipe_words = ""
         for part in (self._word, self._margin, self._detail, self._recipe):
             part.setToolTip("")
         self.setAccessibleDescription(f"No estimate: {problem}")

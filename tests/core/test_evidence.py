@@ -10,7 +10,7 @@ import pytest
 
 from memplan.cli.ending import run
 from memplan.evidence import evidence_groups, evidence_rows, measured_evidence, set_up_words
-from memplan.nearest_evidence import evidence_differences, nearest_evidence, place_of
+from memplan.nearest_evidence import NEAREST, evidence_differences, nearest_evidence, place_of
 from memplan.plan.scenario import Scenario
 from tests.core.measured_cases import FALSE_ALARMS, FALSE_FITS, KNOWN_GAPS, measured
 from tests.core.truth_cases import INSTANTS, cases, scenario_of
@@ -142,7 +142,7 @@ def test_the_command_points_a_plan_to_its_nearest_cases(capsys: pytest.CaptureFi
     assert run(["evidence", plan, "--json"]) == 0
     answer = json.loads(capsys.readouterr().out)
     kinds = [row["kind"] for row in answer["scenarios"][0]["nearest"]]
-    assert kinds == ["traced"] * 4 + ["measured"] * 3
+    assert kinds == ["traced"] * NEAREST["traced"] + ["measured"] * NEAREST["measured"]
     assert all("differs_in" in row for row in answer["scenarios"][0]["nearest"])
 
 

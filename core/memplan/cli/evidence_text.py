@@ -10,6 +10,7 @@ from memplan.cli.as_json import document
 from memplan.cli.tables import figures_table, print_table
 from memplan.cli.text import heading
 from memplan.evidence import (
+    EVIDENCE_KINDS,
     EvidenceGroup,
     EvidenceGrouping,
     EvidenceKind,
@@ -18,7 +19,7 @@ from memplan.evidence import (
     evidence_rows,
     measured_evidence,
 )
-from memplan.nearest_evidence import evidence_differences, nearest_evidence
+from memplan.nearest_evidence import NEAREST, evidence_differences, nearest_evidence
 from memplan.plan.scenario import Plan, Scenario
 from memplan.plan_estimates import naming_scenario
 from memplan.units import format_bytes
@@ -27,14 +28,7 @@ from memplan.version import __version__
 if TYPE_CHECKING:
     from rich.table import Table
 
-KINDS: dict[EvidenceKind, str] = {
-    "traced": "Traces of the framework's own code",
-    "measured": "Runs on real devices, of which every important setting is known",
-}
 SHOWN: dict[EvidenceGrouping, str] = {"set_up": "Set-up", "family": "Family", "source": "Source"}
-NEAREST: dict[EvidenceKind, int] = {"traced": 4, "measured": 3}
-"""How many cases of each kind are shown for a scenario."""
-
 _PEAK = "peak"
 
 
@@ -43,7 +37,7 @@ def print_evidence() -> None:
     from memplan.cli.terminal import console
 
     out = console()
-    for kind, known in KINDS.items():
+    for kind, known in EVIDENCE_KINDS.items():
         rows = evidence_rows(kind)
         out.print(f"{known}: {sum(row.exact for row in rows)}. Errors at the peak, in percent: median, worst.")
         for by, title in SHOWN.items():
@@ -66,7 +60,7 @@ def print_nearest(plan: Plan) -> None:
         if position:
             out.print()
         out.print(heading(scenario.name))
-        for kind, title in KINDS.items():
+        for kind, title in EVIDENCE_KINDS.items():
             rows = _nearest(scenario, position, kind)
             out.print(f"{title.partition(',')[0]}, nearest first:")
             print_table(out, _row_table(rows, scenario))
@@ -75,7 +69,7 @@ def print_nearest(plan: Plan) -> None:
 def evidence_json() -> str:
     """Write every group, case, band and verdict."""
     content: dict[str, Any] = {"memplan": __version__}
-    for kind in KINDS:
+    for kind in EVIDENCE_KINDS:
         rows = evidence_rows(kind)
         groups = {by: [asdict(group) for group in evidence_groups(rows, by)] for by in get_args(EvidenceGrouping)}
         content[kind] = {"groups": groups, "cases": [asdict(row) for row in rows]}
@@ -92,7 +86,7 @@ def nearest_json(plan: Plan) -> str:
             "name": scenario.name,
             "nearest": [
                 {**asdict(row), "differs_in": evidence_differences(row, scenario)}
-                for kind in KINDS
+                for kind in EVIDENCE_KINDS
                 for row in _nearest(scenario, position, kind)
             ],
         }

@@ -1,0 +1,175 @@
+"""The Evidence view: the cases nearest to the scenario, how far off estimates were there, and all cases in groups."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QAbstractItemView, QHeaderView
+
+from memplan import MemplanError, Scenario, Unit
+from memplan_gui.figure_table import FigureTable
+from memplan_gui.pieces import column, label, row, tip, tool_button
+from memplan_gui.presenters.answer import Answer
+from memplan_gui.presenters.evidence import (
+    MODES,
+    EvidenceLine,
+    EvidenceTable,
+    Mode,
+    all_sentence,
+    as_tsv,
+    evidence_table,
+    nearest_rows,
+    own_sentence,
+)
+from memplan_gui.segmented import Segmented
+from memplan_gui.tables import LEFT, RIGHT, ROOT
+from memplan_gui.theme import Theme
+from memplan_gui.views import AnswerView
+
+Index = QModelIndex | QPersistentModelIndex
+DETAIL_LINES = 4
+WIDTHS: dict[bool, tuple[int, ...]] = {True: (210, 74, 96, 84, 76, 230, 130), False: (290, 74, 66, 74, 74, 74, 180)}
+"""Of the columns: of the nearest cases, and of groups."""
+WIDEST = 5
+"""What is different in a nearest case: it takes the room that there is."""
+
+
+class EvidenceModel(QAbstractTableModel):
+    """Cases or groups."""
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self._theme = theme
+        self.table = EvidenceTable((), (), ())
+
+    def show(self, table: EvidenceTable) -> bool:
+        """Show another table; says whether it is one."""
+        if table == self.table:
+            return False
+        self.beginResetModel()
+        self.table = table
+        self.endResetModel()
+        return True
+
+    def rowCount(self, parent: Index = ROOT) -> int:
+        """Cases or groups."""
+        return 0 if parent.isValid() else len(self.table.lines)
+
+    def columnCount(self, parent: Index = ROOT) -> int:
+        """What is told of each."""
+        return 0 if parent.isValid() else len(self.table.headers)
+
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        """One cell."""
+        line = self.table.lines[index.row()]
+        if role == Qt.ItemDataRole.DisplayRole:
+            return line.cells[index.column()]
+        if role == Qt.ItemDataRole.ToolTipRole:
+            return tip(f"{line.cells[index.column()]}\n{line.detail}")
+        if role == Qt.ItemDataRole.AccessibleTextRole:
+            return f"{line.title}: {self.table.headers[index.column()]} {line.cells[index.column()]}"
+        if role == Qt.ItemDataRole.TextAlignmentRole:
+            return RIGHT if index.column() in self.table.figures else LEFT
+        if role == Qt.ItemDataRole.FontRole:
+            return self._theme.font("body", bold=line.is_own)
+        return None
+
+    def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        """The columns' names."""
+        if orientation == Qt.Orientation.Horizontal and role == Qt.ItemDataRole.DisplayRole:
+            return self.table.headers[section]
+        if orientation == Qt.Orientation.Horizontal and role == Qt.ItemDataRole.TextAlignmentRole:
+            return RIGHT if section in self.table.figures else LEFT
+        return None
+
+
+class EvidenceView(AnswerView):
+    """What the estimate rests on."""
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self._scenario: Scenario | None = None
+        self._answer, self._unit = Answer(None), "gib"
+        self.sentence = label(wraps=True, selectable=True)
+        self.every = label("", "caption", wraps=True, selectable=True)
+        self.modes = Segmented("Cases", MODES)
+        self.modes.set_value("nearest")
+        self.copy = tool_button("button", "Copy the table", text="Copy")
+        self.copy.setToolTip("Copy the table with tabs between cells")
+        self.cases = EvidenceModel(theme)
+        self.table = FigureTable("Evidence", self.cases, theme)
+        self.table.setObjectName("devices")
+        self.table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        self.table.horizontalHeader().setMinimumSectionSize(50)
+        self.detail_title = label("", "section")
+        self.detail = label("", "caption", wraps=True, selectable=True)
+        self._arrange()
+        self.modes.chosen.connect(lambda _: self._show())
+        self.copy.clicked.connect(lambda: QGuiApplication.clipboard().setText(as_tsv(self.cases.table)))
+        self.table.selectionModel().currentRowChanged.connect(lambda *_: self._show_detail())
+
+    def _arrange(self) -> None:
+        head = row(spacing=8)
+        head.addWidget(self.modes)
+        head.addStretch(1)
+        head.addWidget(self.copy)
+        self.detail.setAlignment(Qt.AlignmentFlag.AlignTop)
+        self.detail.setFixedHeight(DETAIL_LINES * self.detail.fontMetrics().lineSpacing())
+        whole = column(self, spacing=8)
+        whole.addWidget(self.sentence)
+        whole.addWidget(self.every)
+        whole.addLayout(head)
+        whole.addWidget(self.table, 1)
+        whole.addWidget(self.detail_title)
+        whole.addWidget(self.detail)
+        self.setFocusProxy(self.table)
+
+    def show_answer(self, scenario: Scenario, answer: Answer, unit: Unit) -> None:
+        """Show what the estimate of the scenario rests on."""
+        self._scenario, self._answer, self._unit = scenario, answer, unit
+        self._show()
+
+    def _show(self) -> None:
+        if self._scenario is None:
+            return
+        mode = _mode_of(self.modes.value())
+        try:
+            self.sentence.setText(own_sentence(self._answer.estimate, nearest_rows(self._scenario), self._scenario))
+            self.every.setText(all_sentence())
+            table = evidence_table(self._scenario, mode, "gb" if self._unit == "gb" else "gib")
+        except MemplanError:
+            self.sentence.setText(self._answer.problem)
+            table = EvidenceTable((), (), ())
+        if self.cases.show(table):
+            self._lay_out(mode)
+        self.setAccessibleDescription(self.sentence.text())
+
+    def _lay_out(self, mode: Mode) -> None:
+        header, of_cases, count = self.table.horizontalHeader(), mode == "nearest", self.cases.columnCount()
+        modes = QHeaderView.ResizeMode
+        header.setStretchLastSection(not of_cases)
+        for position, width in enumerate(WIDTHS[of_cases][:count]):
+            header.setSectionResizeMode(
+                position, modes.Stretch if of_cases and position == WIDEST else modes.Interactive
+            )
+            header.resizeSection(position, width)
+        own = next((at for at, line in enumerate(self.cases.table.lines) if line.is_own), 0)
+        self.table.setCurrentIndex(self.cases.index(own, 0))
+        self.table.scrollTo(self.cases.index(own, 0), QAbstractItemView.ScrollHint.PositionAtCenter)
+        self._show_detail()
+
+    def _show_detail(self) -> None:
+        line = self._current()
+        self.detail_title.setText(line.title if line else "")
+        self.detail.setText(line.detail if line else "")
+
+    def _current(self) -> EvidenceLine | None:
+        index = self.table.currentIndex()
+        lines = self.cases.table.lines
+        return lines[index.row()] if index.isValid() and index.row() < len(lines) else None
+
+
+def _mode_of(value: str) -> Mode:
+    return next((mode for _, mode in MODES if mode == value), "nearest")
