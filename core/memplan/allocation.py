@@ -20,7 +20,6 @@ from memplan.memory.setup import Setup
 from memplan.memory.sharding import (
     CUTS_TENSORS,
     SHARDS_WEIGHTS,
-    bucket_bytes,
     data_parallel_devices,
     expert_parallel_of,
     off_device,
@@ -29,6 +28,8 @@ from memplan.memory.sharding import (
 from memplan.memory.stack import TRACED, stack_of
 from memplan.memory.step import Work
 from memplan.memory.symbols import Symbols
+from memplan.memory.zero import backward_buckets, lasting_buckets, persistent, with_step_copies
+from memplan.memory.zero_gathering import zero3_gathering
 from memplan.plan.hardware import Hardware, Sharding
 from memplan.plan.scenario import Scenario
 from memplan.result import StageShare, TraceBytes
@@ -50,7 +51,7 @@ class Allocation:
     gathering: Gathering | None
     timeline: Timeline
     bucket_bytes: int
-    """DDP's buckets, beside the tensors of every instant."""
+    """Buckets beside the tensors of every instant of a step."""
     others: tuple[Allocation, ...] = ()
     """The other kinds of stages of a pipeline, which hold less than this one."""
 
@@ -92,7 +93,7 @@ class Allocation:
         states = off_device(self.states, scenario)
         work = _work(self.stage, self.setup, scenario, states, self.gathering)
         most = None if self.chosen.exact else self.states.gradients
-        return levels_of(work, symbols, training, states, most_gradients=most)
+        return levels_of(work, symbols, training, states, hardware=scenario.hardware, most_gradients=most)
 
     def traced_bytes(self) -> TraceBytes:
         """Walk again, as a trace sees it: on a CPU, with the newest library."""
@@ -122,6 +123,7 @@ def allocation(scenario: Scenario) -> Allocation:
 
 def _on_a_stage(chosen: ChosenModel, stage: Stage, setup: Setup, scenario: Scenario, whole: States) -> Allocation:
     states, gathering = _on_one_device(chosen, stage, setup, scenario)
+    buckets = lasting_buckets(states, scenario.training, scenario.hardware, chosen.architecture.hidden_size)
     return Allocation(
         scenario=scenario,
         chosen=chosen,
@@ -131,7 +133,7 @@ def _on_a_stage(chosen: ChosenModel, stage: Stage, setup: Setup, scenario: Scena
         states=states,
         gathering=gathering,
         timeline=_walked(chosen, stage, setup, scenario, states, gathering),
-        bucket_bytes=bucket_bytes(states, scenario.hardware),
+        bucket_bytes=buckets,
     )
 
 
@@ -159,6 +161,7 @@ def _work(stage: Stage, setup: Setup, scenario: Scenario, states: States, gather
         frozen_layers=_frozen_layers(scenario, stage),
         gathering=gathering,
         in_flight=stage.in_flight(scenario.training.gradient_accumulation),
+        buckets=backward_buckets(states, scenario.training, scenario.hardware, stage.part.hidden_size),
     )
 
 
@@ -176,14 +179,18 @@ def _on_one_device(
     sharding, gathering, shared_out = _gathers_by(hardware), None, expert_parallel_of(hardware)
     devices = data_parallel_devices(hardware)
     if sharding is not None:
-        gathering = gathering_of(stage.part, setup, sharding, devices, expert_parallel=shared_out)
+        by = zero3_gathering if sharding.strategy == "zero3" and devices > 1 else gathering_of
+        gathering = by(stage.part, setup, sharding, devices, expert_parallel=shared_out)
     by_count = setup.packed or not chosen.exact
     if gathering is None or hardware.sharding.strategy not in CUTS_TENSORS or by_count:
-        undivided = _states(chosen, stage, setup, scenario)
-        if shared_out == 1:
-            return sharded(undivided, hardware), gathering
-        with_all = next(one for one in _stages(chosen, hardware, 1) if one.rank == stage.rank)
-        return sharded(undivided, hardware, _states(chosen, with_all, setup, scenario)), gathering
+        undivided, all_experts = _states(chosen, stage, setup, scenario), None
+        if shared_out > 1:
+            with_all = next(one for one in _stages(chosen, hardware, 1) if one.rank == stage.rank)
+            all_experts = _states(chosen, with_all, setup, scenario)
+        states = with_step_copies(sharded(undivided, hardware, all_experts), training, hardware)
+        if hardware.sharding.strategy == "zero3" and devices > 1 and chosen.exact:
+            states = persistent(states, stage.part, setup, hardware.sharding, devices)
+        return states, gathering
     frozen = _frozen_layers(scenario, stage)
     states = exact_states(stage.part, setup, training, frozen, devices, shared_out)
     if training.method == "full":

@@ -10,7 +10,7 @@ from memplan.architecture.parts import Architecture, Linear
 from memplan.catalog import Device
 from memplan.memory.optimizers import RULES
 from memplan.memory.setup import Setup
-from memplan.memory.sharding import SHARDS_WEIGHTS, data_parallel_devices
+from memplan.memory.sharding import CASTS_WEIGHTS, data_parallel_devices
 from memplan.memory.stack import NEWEST, OLDEST, is_version, version_of
 from memplan.memory.states import linears, module_linears
 from memplan.plan.scenario import Scenario
@@ -42,7 +42,7 @@ def advice(scenario: Scenario, setup: Setup, architecture: Architecture, device:
 
 def _about_precision(scenario: Scenario) -> Iterator[Advice]:
     training, hardware = scenario.training, scenario.hardware
-    casts = hardware.sharding.strategy in SHARDS_WEIGHTS and hardware.sharding.mixed_precision and hardware.devices > 1
+    casts = hardware.sharding.strategy in CASTS_WEIGHTS and hardware.sharding.mixed_precision and hardware.devices > 1
     if training.method == "full" and training.weights_dtype == "fp32" and training.autocast == "none" and not casts:
         words = "Everything runs in fp32. bf16 autocast halves the inputs of products; bf16 weights halve the states."
         yield Advice("training.weights_dtype", words)

@@ -16,6 +16,7 @@ from memplan.memory.sharding import (
     offloads_all,
 )
 from memplan.memory.states import saved_modules
+from memplan.plan.hardware import Strategy
 from memplan.plan.scenario import Scenario
 from memplan.plan.training import Kernels
 from memplan.result import Advice
@@ -23,6 +24,12 @@ from memplan.result import Advice
 _KERNELS: dict[Kernels, str] = {
     "liger": "Liger's fused loss is counted; its norms, rotary positions and gated products, which keep less, are not.",
     "mlx": "MLX's kernels are counted as transformers' under PyTorch.",
+}
+_BUCKETS: dict[Strategy, str] = {
+    "zero1": "States are divided; a reduce bucket and the update's copies of gradients are counted, as DeepSpeed's.",
+    "zero2": "States and gradients are divided; a reduce bucket and the update's copies are counted, as DeepSpeed's.",
+    "zero3": "All is divided; buckets, prefetched and reused weights are counted by DeepSpeed's documented sizes.",
+    "megatron": "States are divided; gradients have a buffer of their own that stays whole.",
 }
 
 
@@ -75,16 +82,21 @@ def _about_sharding(scenario: Scenario) -> Iterator[Advice]:
     strategy = hardware.sharding.strategy
     if data_parallel_devices(hardware) == 1:
         return
-    if strategy in ("fsdp1", "zero3"):
-        words = f"Gathered layers of {strategy} are counted as those of FSDP2."
+    if strategy == "fsdp1":
+        words = "Gathered layers of FSDP1 are counted as those of FSDP2."
         yield Advice("hardware.sharding.strategy", words)
-    elif strategy in ("zero1", "zero2", "megatron"):
-        yield Advice("hardware.sharding.strategy", "States are divided evenly; buckets are not counted.")
+    elif strategy in _BUCKETS:
+        yield Advice("hardware.sharding.strategy", _BUCKETS[strategy])
     elif strategy == "fsdp2" and training.method != "full":
         what = {"freeze": "frozen layers", "inference": "inference"}.get(training.method, "adapters")
         yield Advice("hardware.sharding.strategy", f"Sharded {what} have not been held against traces yet.")
     elif strategy not in SHARDS_STATES:
-        words = "Each device holds everything, and communication buckets as large as the gradients."
+        beside = (
+            "gradients are views of their buckets"
+            if hardware.sharding.gradient_as_bucket_view
+            else ("communication buckets as large as the gradients")
+        )
+        words = f"Each device holds everything; {beside}."
         yield Advice("hardware.devices", words)
 
 

@@ -45,6 +45,10 @@ def is_fsdp(scenario: Scenario) -> bool:
     return has_many_devices(scenario) and scenario.hardware.sharding.strategy in ("fsdp1", "fsdp2")
 
 
+def _sharded_by(*strategies: str) -> Applies:
+    return lambda scenario: has_many_devices(scenario) and scenario.hardware.sharding.strategy in strategies
+
+
 class FieldSpec(NamedTuple):
     """One field: its path inside the scenario, and when it is shown."""
 
@@ -161,6 +165,18 @@ HARDWARE = SectionSpec(
         FieldSpec("hardware.sharding.reshard_after_forward", is_fsdp),
     ),
     (
+        FoldSpec(
+            "Buckets",
+            (
+                FieldSpec("hardware.sharding.gradient_as_bucket_view", _sharded_by("none", "ddp")),
+                FieldSpec("hardware.sharding.reduce_bucket", _sharded_by("zero1", "zero2", "zero3")),
+                FieldSpec("hardware.sharding.overlap_comm", _sharded_by("zero1", "zero2")),
+                FieldSpec("hardware.sharding.prefetch_bucket", _sharded_by("zero3")),
+                FieldSpec("hardware.sharding.persistence_threshold", _sharded_by("zero3")),
+                FieldSpec("hardware.sharding.reuse_distance", _sharded_by("zero3")),
+            ),
+            lambda scenario: trains(scenario) and _sharded_by("none", "ddp", "zero1", "zero2", "zero3")(scenario),
+        ),
         FoldSpec(
             "Parallelism",
             (

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from memplan.architecture.dividing import share
 from memplan.architecture.parts import Architecture, Layer
 from memplan.memory.setup import Setup
-from memplan.memory.sharding import CUTS_TENSORS
+from memplan.memory.sharding import CASTS_WEIGHTS, CUTS_TENSORS
 from memplan.memory.states import HeldTensor, layer_tensors, outer_tensors, sharded_tensor
 from memplan.memory.storage import rounded
 from memplan.number_formats import BYTES_PER_VALUE
@@ -53,6 +53,16 @@ class Gathering:
     """Weights go after forward and are gathered again in backward."""
     holds_inputs: bool = False
     """Checkpointed inputs and their gradients stay until backward is over: `holds_checkpoints` says when."""
+    at_start: int = 0
+    """Gathered for the embeddings alone, where the root unit does not stay."""
+    at_loss: int = 0
+    """Gathered for the head alone."""
+    reused: tuple[int, ...] = ()
+    """The last layers' weights, from the last on, that stay from forward to backward though others go."""
+
+    def reused_after(self, layers: int) -> int:
+        """What of these is still held once so many layers are through in backward."""
+        return sum(self.reused[layers:])
 
     def gradient_bytes(self, architecture: Architecture) -> int:
         """The device's share of all gradients: one storage for each unit."""
@@ -64,9 +74,14 @@ class Gathering:
         return replace(self, root=replace(self.root, gradients=0), layers=layers)
 
 
+def casts(sharding: Sharding) -> bool:
+    """Whether weights are computed with in bf16 whatever the shards are held in."""
+    return sharding.mixed_precision and sharding.strategy in CASTS_WEIGHTS
+
+
 def gathered_dtype(sharding: Sharding, weights_dtype: str) -> str:
     """What weights are gathered and computed in."""
-    return "bf16" if sharding.mixed_precision else weights_dtype
+    return "bf16" if casts(sharding) else weights_dtype
 
 
 def compute_setup(setup: Setup, sharding: Sharding) -> Setup:
@@ -130,7 +145,7 @@ def _unit(tensors: Iterable[HeldTensor], sharding: Sharding, all_devices: int, e
         values += padded * BYTES_PER_VALUE[dtype]
         cast += padded // devices * BYTES_PER_VALUE[dtype] if dtype != tensor.dtype else 0
         if tensor.trains:
-            reduced = BYTES_PER_VALUE["fp32" if sharding.mixed_precision else tensor.dtype]
+            reduced = BYTES_PER_VALUE["fp32" if casts(sharding) else tensor.dtype]
             trainable += padded * reduced
             gradients += padded // devices * BYTES_PER_VALUE[tensor.dtype]
     if all_devices == 1:

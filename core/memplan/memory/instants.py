@@ -12,6 +12,7 @@ from memplan.memory.setup import Setup
 from memplan.memory.sharding import gradients_leave
 from memplan.memory.step import Moment, Passes, Work, passes
 from memplan.memory.storage import Size, rounded
+from memplan.memory.zero import gradients_have_places
 from memplan.plan.hardware import Hardware
 from memplan.plan.training import Training
 from memplan.result import TERMS, Instant, InstantName, TermName, TraceBytes
@@ -45,7 +46,7 @@ def timeline(
         backward = replace(walked.backward, gradients=min(walked.backward.gradients, most_gradients))
         walked = replace(walked, backward=backward)
     walked = _with_others_in_flight(walked, work.in_flight)
-    present = states.gradients if accumulates(work.setup, training, states) else 0
+    present = states.gradients if accumulates(work.setup, training, states, hardware) else 0
     ids = ids_bytes(batch, sequence)
     later = _instants(states, walked, present, ids, 2, trains)
     first = _instants(states, walked, present, ids, 1, trains) if trains else ()
@@ -62,29 +63,32 @@ def work_of(
     frozen_layers: int = 0,
     gathering: Gathering | None = None,
     in_flight: int = 1,
+    buckets: int = 0,
 ) -> Work:
     """What a scenario walks. With a gathering, `setup` is what modules compute in."""
-    stays = accumulates(setup, training, states)
+    stays = accumulates(setup, training, states, hardware)
     leave = gradients_leave(training, hardware)
     if gathering is not None and (stays or leave):
         gathering = gathering.without_gradients()
     return Work(
         architecture,
         setup,
-        accumulating=stays and gathering is None,
+        accumulating=stays and (gathering is None or hardware.sharding.strategy == "zero3"),
         frozen_layers=frozen_layers,
         with_backward=training.method != "inference",
         gathering=gathering,
         offloads=hardware.offload.activations or training.checkpointing == "offload",
         applies_gradients=leave,
         in_flight=in_flight,
+        backward_buckets=buckets,
     )
 
 
-def accumulates(setup: Setup, training: Training, states: States) -> bool:
-    """Whether gradients are there before a micro-batch begins: of earlier ones, or in a buffer of another dtype."""
+def accumulates(setup: Setup, training: Training, states: States, hardware: Hardware) -> bool:
+    """Whether gradients are there before a micro-batch begins: of earlier ones, or in buffers of their own."""
     own_dtype = setup.adapter_dtype if setup.adapted else training.weights_dtype
     buffered = training.gradients_dtype not in ("weights", own_dtype) and states.gradients > 0
+    buffered = buffered or gradients_have_places(hardware)
     return training.method != "inference" and (training.gradient_accumulation > 1 or buffered)
 
 

@@ -10,6 +10,7 @@ from memplan.memory.instants import accumulates, before_the_walk, beside_the_ids
 from memplan.memory.step import Candidate, Work, moments
 from memplan.memory.storage import Level
 from memplan.memory.symbols import Symbols, fullest
+from memplan.plan.hardware import Hardware
 from memplan.plan.training import Training
 
 
@@ -33,11 +34,12 @@ def levels_of(
     training: Training,
     states: States,
     *,
+    hardware: Hardware,
     most_gradients: int | None = None,
 ) -> StepLevels:
     """Walk a step as `timeline` does, for a whole region."""
     found = moments(work, symbols.batch, symbols.sequence)
-    present = states.gradients if accumulates(work.setup, training, states) else 0
+    present = states.gradients if accumulates(work.setup, training, states, hardware) else 0
     before = before_the_walk(states, present, states.optimizer)
     before += (work.in_flight - 1) * found.kept
     backward = _on_top(found.backward, before)

@@ -1,7 +1,6 @@
 """What each device of a data-parallel group holds of the states.
 
-Strategies that divide weights gather them again unit by unit (`gathering`); what the others hold for a moment beside
-the states is DDP's buckets.
+Strategies that divide weights gather them again unit by unit (`gathering`); buckets are `zero`'s.
 """
 
 from __future__ import annotations
@@ -17,6 +16,8 @@ from memplan.plan.training import Training
 SHARDS_STATES = ("zero1", "zero2", "zero3", "fsdp1", "fsdp2", "megatron")
 SHARDS_GRADIENTS = ("zero2", "zero3", "fsdp1", "fsdp2")
 SHARDS_WEIGHTS = ("zero3", "fsdp1", "fsdp2")
+CASTS_WEIGHTS = ("fsdp1", "fsdp2")
+"""They gather in another dtype than the shards' under mixed precision; DeepSpeed's shards have the model's."""
 CUTS_TENSORS = ("fsdp2",)
 """Each tensor is cut along its first axis and padded there; the others flatten a unit's tensors and divide evenly."""
 
@@ -57,16 +58,6 @@ def sharded(states: States, hardware: Hardware, all_experts: States | None = Non
     if strategy in SHARDS_WEIGHTS:
         divided = replace(divided, weights=share(whole.weights, d), adapters=share(whole.adapters, d))
     return divided
-
-
-def bucket_bytes(states: States, hardware: Hardware) -> int:
-    """DDP's buckets: a copy of the gradients.
-
-    Source: torch.nn.parallel.DistributedDataParallel, gradient_as_bucket_view=False (the default).
-    """
-    if data_parallel_devices(hardware) == 1:
-        return 0
-    return states.gradients if hardware.sharding.strategy in ("none", "ddp") else 0
 
 
 def gradients_leave(training: Training, hardware: Hardware) -> bool:

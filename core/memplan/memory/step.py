@@ -48,6 +48,8 @@ class Work:
     """A layer's gradients are gone once it is through."""
     in_flight: int = 1
     """Micro-batches whose kept tensors are alive at once: several on a stage of a pipeline."""
+    backward_buckets: int = 0
+    """Bytes of buckets that are there in backward alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,15 +144,18 @@ def moments(work: Work, batch: Size, sequence: Size) -> Moments:
     gathered = work.gathering or Gathering(NOTHING, {}, reshards=True)
     held = _held_after_forward(runs, gathered)
     last_buffer = gathered.layers.get(runs[-1].layer, NOTHING).buffer
-    communication = gathered.root.weights + held + last_buffer
+    communication = gathered.root.weights + held + last_buffer + gathered.at_loss + gathered.reused_after(0)
     root_stays = 0 if gathered.reshards else gathered.root.weights
     forward_end = Candidate(ends.forward_end, kept, held + root_stays)
+    beside = work.backward_buckets
     after, back = _without_gradients(ends, runs) if work.applies_gradients else (ends, runs)
     return Moments(
         forward=tuple(_forward(ends, runs, kept, cached, gathered)),
         loss=Candidate(ends.loss, kept + cached, communication, where="head and loss"),
         forward_end=forward_end,
-        backward=tuple(_backward(after, back, kept, gathered, held)) if work.with_backward else (forward_end,),
+        backward=tuple(one.beside_buckets(beside) for one in _backward(after, back, kept, gathered, held))
+        if work.with_backward
+        else (forward_end,),
         ends=ends,
         runs=runs,
         on_host=on_host,
@@ -208,6 +213,10 @@ class Candidate(NamedTuple):
         """All of it."""
         return sum(self.peak.tally) + self.activations + self.communication + self.gradients + sum(self.beside)
 
+    def beside_buckets(self, num_bytes: int) -> Candidate:
+        """The same beside buckets."""
+        return self._replace(communication=self.communication + num_bytes) if num_bytes else self
+
     def levels(self) -> Iterator[Level]:
         """Every level of the walk that may be the fullest, with what stands beside it."""
         own, beside = self.peak, sum(self.beside) + self.activations + self.communication + self.gradients
@@ -240,7 +249,7 @@ def _forward(ends: EndsWalk, runs: tuple[Run, ...], kept: int, cached: int, gath
     """The fullest moments before the loss: what earlier layers keep grows, so they are the last layers of runs."""
     first, root = runs[0].walk, gathered.root
     stays = first.input_bytes if ends.input_stays and not first.keeps_input else 0
-    yield Candidate(ends.start, 0, root.weights + root.buffer, where=ends.places[0])
+    yield Candidate(ends.start, 0, root.weights + root.buffer + gathered.at_start, where=ends.places[0])
     before, position = 0, 0
     buffer, held = root.buffer, root.weights
     for run in runs:
@@ -267,7 +276,8 @@ def _backward(ends: EndsWalk, runs: tuple[Run, ...], kept: int, gathered: Gather
     position = num_layers = sum(run.count for run in runs)
     order = [gathered.layers.get(run.layer, NOTHING) for run in runs]
     arriving = order[-1].buffer if gathered.reshards else 0
-    yield Candidate(ends.loss_backward, kept, root.weights + held + arriving, where=ends.places[2])
+    at_loss = root.weights + held + arriving + gathered.at_loss + gathered.reused_after(0)
+    yield Candidate(ends.loss_backward, kept, at_loss, where=ends.places[2])
     gradients, left, reducing = 0, kept, 0
     beside = ends.held_in_backward.tally
     for index in reversed(range(len(runs))):
@@ -285,8 +295,8 @@ def _backward(ends: EndsWalk, runs: tuple[Run, ...], kept: int, gathered: Gather
             activations, done_gradients = left - (done + 1) * walk.kept, gradients + done * per_layer
             if gathered.holds_inputs:
                 activations = kept - walk.kept + (num_layers - position + done) * walk.input_bytes
-            communication = root.weights + still + arriving + waiting
             layer = position - done
+            communication = root.weights + still + arriving + waiting + gathered.reused_after(num_layers - layer + 1)
             yield Candidate(walk.backward, activations, communication, done_gradients, beside, layer=layer)
             if shards:
                 communication += unit.reduce_buffer - unit.weights - waiting
@@ -301,7 +311,8 @@ def _backward(ends: EndsWalk, runs: tuple[Run, ...], kept: int, gathered: Gather
         position -= run.count
         if not walk.output_needs_grad:
             break
-    yield Candidate(ends.embedding_backward, 0, root.weights + reducing, gradients, where=ends.places[0])
+    at_start = root.weights + reducing + gathered.at_start
+    yield Candidate(ends.embedding_backward, 0, at_start, gradients, where=ends.places[0])
     if shards:
         end = Peak(0, (ends.backward_end, 0, 0, ends.gradients))
         yield Candidate(end, 0, root.reduce_buffer, gradients, where="reducing the root unit")

@@ -9,6 +9,7 @@ from pydantic import BaseModel, Field
 from memplan.plan.model_choice import STRICT
 
 ParallelSize = Annotated[int, Field(ge=1, le=1_000_000)]
+Elements = Annotated[int, Field(ge=0, le=10**12)]
 Strategy = Literal["none", "ddp", "zero1", "zero2", "zero3", "fsdp1", "fsdp2", "megatron"]
 
 
@@ -27,6 +28,51 @@ class Sharding(BaseModel):
         True,
         title="Reshard after forward",
         description="FSDP: free a gathered unit after forward and gather it again in backward.",
+    )
+    gradient_as_bucket_view: bool = Field(
+        False,
+        title="Gradients in buckets",
+        description="DDP: gradients are views of the communication buckets (gradient_as_bucket_view), not copies.",
+    )
+    reduce_bucket: Elements | None = Field(
+        500_000_000,
+        title="Reduce bucket",
+        json_schema_extra={"unit": "values"},
+        description=(
+            "ZeRO: gradients that are reduced at once (reduce_bucket_size); empty for auto: the hidden size squared."
+        ),
+    )
+    overlap_comm: bool = Field(
+        False,
+        title="Overlap communication",
+        description="ZeRO-1 and ZeRO-2: reduce one bucket while the next one fills; takes a second bucket.",
+    )
+    prefetch_bucket: Elements | None = Field(
+        50_000_000,
+        title="Prefetch bucket",
+        json_schema_extra={"unit": "values"},
+        description=(
+            "ZeRO-3: weights that are gathered ahead (stage3_prefetch_bucket_size); empty for auto: 0.9 times the "
+            "hidden size squared."
+        ),
+    )
+    persistence_threshold: Elements | None = Field(
+        100_000,
+        title="Persistence threshold",
+        json_schema_extra={"unit": "values"},
+        description=(
+            "ZeRO-3: tensors up to this size are not divided (stage3_param_persistence_threshold); empty for auto: ten "
+            "times the hidden size."
+        ),
+    )
+    reuse_distance: Elements = Field(
+        1_000_000_000,
+        title="Reuse distance",
+        json_schema_extra={"unit": "values"},
+        description=(
+            "ZeRO-3: weights that are used again within so many stay gathered (stage3_max_reuse_distance, "
+            "stage3_max_live_parameters)."
+        ),
     )
 
 
