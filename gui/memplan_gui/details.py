@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QModelIndex, Qt, Signal
+from PySide6.QtGui import QFontMetrics, QResizeEvent
 from PySide6.QtWidgets import (
     QHeaderView,
     QLabel,
@@ -12,7 +13,7 @@ from PySide6.QtWidgets import (
 
 from memplan import Estimate
 from memplan_gui.charts.stack_marks import Spot
-from memplan_gui.figure_table import FigureTable
+from memplan_gui.figure_table import PADDING, FigureTable
 from memplan_gui.pieces import column, label, row
 from memplan_gui.presenters.breakdown import TOTAL, breakdown
 from memplan_gui.presenters.explanation import NOTHING_PINNED, explanation
@@ -21,6 +22,8 @@ from memplan_gui.tables import BreakdownModel, LedgerModel, swatch
 from memplan_gui.theme import Theme
 
 LEDGER_WIDTHS = (260, 190, 72, 72, 100)
+HEADING_ROOM = 17
+WIDEST_FIGURE = "8888"
 
 
 class BreakdownView(FigureTable):
@@ -33,17 +36,43 @@ class BreakdownView(FigureTable):
         self.figures = BreakdownModel(theme)
         super().__init__("Breakdown: terms by instants", self.figures, theme)
         header = self.horizontalHeader()
-        header.setSectionResizeMode(QHeaderView.ResizeMode.Stretch)
-        header.setStretchLastSection(False)  # all stretch; the last one twice would reach out of the view
-        header.setMinimumSectionSize(64)
+        header.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
+        header.setStretchLastSection(False)
         self.verticalHeader().setVisible(True)
         self.verticalHeader().setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
         self.clicked.connect(self._ask)
         self.activated.connect(self._ask)
+        self.figures.modelReset.connect(self._share_width)
+        self.figures.headerDataChanged.connect(self._share_width)
 
     def show_chart(self, chart: StackChart | None) -> None:
         """Show the chart's numbers."""
         self.figures.show(breakdown(chart) if chart else None)
+
+    def _share_width(self) -> None:
+        """Columns of equal width. Where that would cut a heading, each as wide as its own, in two lines if need be."""
+        header, room = self.horizontalHeader(), self.viewport().width()
+        count = header.count()
+        for narrow in (False, True):
+            own = [self._heading_width(place, narrow=narrow) for place in range(count)]
+            if sum(own) <= room:
+                break
+        self.figures.set_narrow(narrow)
+        even = max(own, default=0) * count <= room
+        for place, width in enumerate(own):
+            header.resizeSection(place, room // count if even else width + max(0, room - sum(own)) // count)
+
+    def _heading_width(self, place: int, *, narrow: bool) -> int:
+        font = self.figures.headerData(place, Qt.Orientation.Horizontal, Qt.ItemDataRole.FontRole)
+        lines = self.figures.heading(place, narrow=narrow).split("\n")
+        metrics = QFontMetrics(font)
+        figure = metrics.horizontalAdvance(WIDEST_FIGURE) + 2 * PADDING
+        return max(figure, *(metrics.horizontalAdvance(line) + HEADING_ROOM for line in lines))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Share the width anew."""
+        super().resizeEvent(event)
+        self._share_width()
 
     def _ask(self, index: QModelIndex) -> None:
         table = self.figures.table

@@ -40,6 +40,7 @@ class BreakdownModel(QAbstractTableModel):
         super().__init__()
         self._theme = theme
         self._table: Breakdown | None = None
+        self._is_narrow = False
         self._swatches: dict[tuple[str, str], QPixmap] = {}
 
     @property
@@ -61,6 +62,21 @@ class BreakdownModel(QAbstractTableModel):
         self.beginResetModel()
         self._table = table
         self.endResetModel()
+
+    def set_narrow(self, narrow: bool) -> None:
+        """Break headings into two lines, or not."""
+        if narrow != self._is_narrow:
+            self._is_narrow = narrow
+            self.headerDataChanged.emit(Qt.Orientation.Horizontal, 0, self.columnCount() - 1)
+
+    def heading(self, column: int, *, narrow: bool) -> str:
+        """What a column is called; the peak's is marked."""
+        assert self._table is not None, "without a table there are no columns"
+        title, mark = self._table.instants[column], "▸ " if column == self._table.peak else ""
+        if not narrow:
+            return f"{mark}{title}"
+        first, _, rest = title.partition(" ")
+        return f"{first}\n{mark}{rest}".rstrip()
 
     def rowCount(self, parent: Index = ROOT) -> int:
         """The total, and terms."""
@@ -96,8 +112,7 @@ class BreakdownModel(QAbstractTableModel):
         if orientation == Qt.Orientation.Vertical:
             return self._row_header(section, role)
         if role == Qt.ItemDataRole.DisplayRole:
-            mark = "▸ " if section == self._table.peak else ""
-            return f"{mark}{self._table.instants[section]}"
+            return self.heading(section, narrow=self._is_narrow)
         if role == Qt.ItemDataRole.TextAlignmentRole:
             return RIGHT
         if role == Qt.ItemDataRole.FontRole:

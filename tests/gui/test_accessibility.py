@@ -7,11 +7,12 @@ from itertools import pairwise
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QAccessible, QKeySequence
+from PySide6.QtGui import QAccessible, QFontMetrics, QKeySequence
 from PySide6.QtWidgets import QApplication, QScrollBar, QWidget
 
 from memplan_gui.actions import COMMANDS
 from memplan_gui.document import PlanDocument
+from memplan_gui.figure_table import PADDING
 from memplan_gui.first_plan import example_plan
 from memplan_gui.window import Window
 
@@ -129,3 +130,17 @@ def test_an_error_is_spoken(example: Window) -> None:
     example.files.failed.emit("x.memplan: is not a plan.")
     assert example.answer_panel.notice.accessibleName() == "Problem"
     assert example.answer_panel.notice.accessibleDescription() == "x.memplan: is not a plan."
+
+
+@pytest.mark.parametrize("width", [960, 1100, 1280, 1920])
+def test_headings_of_the_breakdown_are_whole_at_every_width(window: Window, width: int) -> None:
+    window.resize(width, 600)
+    QApplication.processEvents()
+    table = window.answer_panel.details.breakdown
+    header = table.horizontalHeader()
+    for column in range(header.count()):
+        font = table.figures.headerData(column, Qt.Orientation.Horizontal, Qt.ItemDataRole.FontRole)
+        lines = str(table.figures.headerData(column, Qt.Orientation.Horizontal)).split("\n")
+        widest = max(QFontMetrics(font).horizontalAdvance(line) for line in lines)
+        assert header.sectionSize(column) >= widest + PADDING, lines
+    assert header.length() <= table.viewport().width()
