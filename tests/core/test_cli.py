@@ -21,7 +21,9 @@ import memplan.cli.window
 import memplan.plan_estimates
 from memplan.cli.ending import run
 from memplan.errors import MemplanError
-from memplan.plan.file import save_plan
+from memplan.making_fit import make_fit, proposal_sentence
+from memplan.plan.edit import replaced
+from memplan.plan.file import load_plan, save_plan
 from memplan.plan.hardware import Hardware
 from memplan.plan.model_choice import ModelChoice
 from memplan.plan.scenario import Plan, Scenario
@@ -232,7 +234,43 @@ def test_levers_are_listed_with_saving_and_price(fits: str, capsys: pytest.Captu
     assert run(["levers", fits]) == 0
     out = capsys.readouterr().out
     assert "Fused optimizer" in out
-    assert "Does not apply: the micro-batch is 1 already." in " ".join(out.split())
+    assert "the micro-batch is 1 already." in " ".join(out.split())
+
+
+def test_what_makes_it_fit_is_what_the_library_says(mixed: str, capsys: pytest.CaptureFixture[str]) -> None:
+    answers = printed_json(capsys, "levers", mixed)["scenarios"]
+    for scenario, answer in zip(load_plan(Path(mixed)).scenarios, answers, strict=True):
+        proposal, found = make_fit(scenario), answer["make_it_fit"]
+        assert found["sentence"] == proposal_sentence(proposal)
+        assert [one["need"]["high"] for one in found["front"]] == [one.need.high for one in proposal.front]
+        best = proposal.best
+        assert (found["best"] is None) == (best is None)
+        if best is not None:
+            made = scenario
+            for path, value in found["best"]["changes"].items():
+                made = replaced(made, path, value)
+            assert made == best.scenario
+    assert run(["levers", mixed]) == 0
+    words = " ".join(capsys.readouterr().out.split())
+    assert all(answer["make_it_fit"]["sentence"] in words for answer in answers)
+
+
+def test_levers_for_another_device_with_what_must_stay(capsys: pytest.CaptureFixture[str]) -> None:
+    asked = ("levers", "meta-llama/Llama-3.2-1B", "--target", "rtx-4060", "--sequence", "4096")
+    kept = ("--keep", "method", "--keep", "optimizer", "--free", "precision")
+    (answer,) = printed_json(capsys, *asked, *kept)["scenarios"]
+    assert answer["device"]["id"] == "rtx-4060"
+    assert set(answer["make_it_fit"]["kept"]) == {
+        "method",
+        "optimizer",
+        "sequence_length",
+        "effective_batch",
+        "devices",
+    }
+    for candidate in answer["make_it_fit"]["front"]:
+        assert not {"training.method", "training.optimizer", "training.sequence_length"} & set(candidate["changes"])
+    assert run([*asked[:3], "no-such-device"]) == 2
+    assert "--target" in capsys.readouterr().err
 
 
 def test_the_catalog(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,17 +1,15 @@
-"""Estimates, lever offers and catalog entries as JSON, for other programs. Amounts are bytes, always."""
+"""Estimates and catalog entries as JSON, for other programs. Amounts are bytes, always."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Any
 
 from memplan.catalog import CatalogModel, Device, custom_devices, this_computer
 from memplan.cli.fitting import FitAnswer
 from memplan.fit import DeviceAnswer, Limit, fit_sentence
-from memplan.levers import LeverOffer
-from memplan.plan.scenario import Scenario
 from memplan.printable import printable_json
 from memplan.result import Estimate, HostMemory
 from memplan.version import __version__
@@ -20,15 +18,6 @@ from memplan.version import __version__
 def estimates_json(estimates: Iterable[Estimate]) -> str:
     """Write estimates as `memplan estimate --json` prints them."""
     return document({"memplan": __version__, "scenarios": [_estimate(estimate) for estimate in estimates]})
-
-
-def levers_json(scenarios: Sequence[Scenario], offers: Sequence[Sequence[LeverOffer]]) -> str:
-    """Write lever offers as `memplan levers --json` prints them."""
-    answers = [
-        {"name": scenario.name, "levers": [_offer(offer, scenario) for offer in its_offers]}
-        for scenario, its_offers in zip(scenarios, offers, strict=True)
-    ]
-    return document({"memplan": __version__, "scenarios": answers})
 
 
 def fits_json(answers: Iterable[FitAnswer]) -> str:
@@ -133,18 +122,3 @@ def _device_answer(one: DeviceAnswer) -> dict[str, Any]:
 
 def _limit(limit: Limit) -> dict[str, Any]:
     return {**asdict(limit), "bound": limit.bound}
-
-
-def _offer(offer: LeverOffer, scenario: Scenario) -> dict[str, Any]:
-    return {
-        "id": offer.lever.id,
-        "title": offer.lever.title,
-        "state": offer.state,
-        "saving_bytes": offer.saving_bytes,
-        "need_bytes": offer.need_bytes,
-        "verdict": offer.verdict,
-        "sentence": offer.sentence,
-        "price": offer.lever.price,
-        "source": offer.lever.source,
-        "changes": {} if offer.state == "not_applicable" else offer.lever.changes(scenario),
-    }

@@ -11,6 +11,7 @@ import click
 
 from memplan.cli.arguments import json_option, plan_argument, unit_option
 from memplan.cli.exchange_commands import import_command
+from memplan.cli.levers_command import levers_command
 from memplan.cli.report_command import report_command
 from memplan.cli.scenario_options import ScenarioCommand, with_options
 from memplan.units import Unit
@@ -155,36 +156,6 @@ def fit(plan: str, device: tuple[str, ...], every: bool, as_json: bool, unit: st
     return DOES_NOT_FIT if any(answer.estimate.verdict == "does_not_fit" for answer in answers) else FITS
 
 
-@memplan_command.command(cls=ScenarioCommand)
-@plan_argument
-@json_option
-@unit_option
-def levers(plan: str, as_json: bool, unit: str, **options: Any) -> int:
-    """Say what each lever would save now, and what it costs."""
-    from memplan.levers import lever_offers
-    from memplan.plan_estimates import estimate_plan
-
-    source = _read(plan, options)
-    scenarios = source.plan.scenarios
-    with source.naming_it():
-        answers = estimate_plan(source.plan)
-    offers = [lever_offers(scenario, answer, _unit(unit)) for scenario, answer in zip(scenarios, answers, strict=True)]
-    if source.note:
-        click.echo(source.note, err=True)
-    if as_json:
-        from memplan.cli.as_json import levers_json
-
-        click.echo(levers_json(scenarios, offers))
-        return FITS
-    from memplan.cli.text import print_offers
-
-    for position, (scenario, answer, its_offers) in enumerate(zip(scenarios, answers, offers, strict=True)):
-        if position:
-            click.echo()
-        print_offers(scenario, answer, its_offers, _unit(unit))
-    return FITS
-
-
 @memplan_command.command()
 @click.argument("plan", metavar="[PLAN]", required=False)
 @json_option
@@ -207,6 +178,7 @@ def evidence(plan: str | None, as_json: bool) -> int:
 
 
 memplan_command.add_command(import_command)
+memplan_command.add_command(levers_command)
 memplan_command.add_command(report_command)
 
 

@@ -1,13 +1,12 @@
-"""Estimates, levers and catalog entries for a person's terminal: good at 80 columns, plain without colour."""
+"""Estimates and catalog entries for a person's terminal: good at 80 columns, plain without colour."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from memplan.catalog import CatalogModel, Device
 from memplan.cli.tables import figures_table, print_labelled, print_table
-from memplan.levers import LeverOffer
 from memplan.plan.scenario import Scenario
 from memplan.report.set_up import set_up_lines, warning_lines
 from memplan.report.tables import instant_table
@@ -40,24 +39,6 @@ def print_estimate(scenario: Scenario, estimate: Estimate, unit: Unit) -> None:
         out.print()
         for title, words in warning_lines(estimate):
             print_labelled(out, title, words, colour="yellow")
-
-
-def print_offers(scenario: Scenario, estimate: Estimate, offers: Sequence[LeverOffer], unit: Unit) -> None:
-    """Print a scenario's verdict and what each lever would save, with its price."""
-    from memplan.cli.terminal import console
-
-    out = console()
-    out.print(heading(scenario.name))
-    out.print(verdict_line(estimate, unit))
-    saves = f"Saves, {UNIT_NAMES[unit]}"
-    table = figures_table(["Lever", "Now", saves, ""], [saves])
-    for offer in offers:
-        if offer.state == "not_applicable":
-            table.add_row(offer.lever.title, "-", "", offer.sentence)
-            continue
-        saving = f"{to_unit(offer.saving_bytes, unit):.2f}"
-        table.add_row(offer.lever.title, offer.state, saving, f"{offer.sentence} {offer.lever.price}")
-    print_table(out, table)
 
 
 def print_models(models: Iterable[CatalogModel]) -> None:

@@ -19,8 +19,8 @@ class Use:
 
     @property
     def title(self) -> str:
-        """What it is called: "Smaller batch, 3 times"."""
-        return self.lever.title if self.times == 1 else f"{self.lever.title}, {self.times} times"
+        """What it is called: "Smaller batch (3 times)"."""
+        return self.lever.title if self.times == 1 else f"{self.lever.title} ({self.times} times)"
 
     @property
     def caveat(self) -> float:
