@@ -45,6 +45,11 @@ def model(name: str) -> CatalogModel:
     return _model_index().get(name)
 
 
+def find_model(name: str) -> CatalogModel | None:
+    """The model of that id, alias or id without owner; None where there is none, which takes no search for the like."""
+    return _model_index().find(name)
+
+
 def device(name: str) -> Device:
     """The device of that id or alias (the name its driver reports, say), in capitals or not.
 

@@ -63,9 +63,13 @@ class CatalogIndex(Generic[EntryT]):
         self._by_name = _by_name(self.entries, short_names)
         self._words = tuple(_Words(entry, more_words(entry)) for entry in self.entries)
 
+    def find(self, name: str) -> EntryT | None:
+        """The entry of that id or alias, in capitals or not; None where there is none."""
+        return self._by_name.get(_folded(name))
+
     def get(self, name: str) -> EntryT:
         """The entry of that id or alias, in capitals or not; UnknownEntryError suggests the closest."""
-        found = self._by_name.get(_folded(name))
+        found = self.find(name)
         if found is None:
             raise UnknownEntryError(f"no {self.kind} {_shortened(name)} in the catalog.", remedy=self._suggestion(name))
         return found

@@ -5,9 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from memplan.catalog import CatalogModel
-from memplan.catalog import model as catalog_model
-from memplan.errors import UnknownEntryError
+from memplan.catalog import CatalogModel, find_model
 
 _PACKED = (
     (re.compile(r"-(?:unsloth-)?bnb-4bit$", re.IGNORECASE), "nf4"),
@@ -40,7 +38,7 @@ def named_model(name: str) -> NamedModel | None:
     >>> named_model("/data/models/Llama-3.1-8B").entry.id
     'meta-llama/Llama-3.1-8B'
     """
-    if entry := _entry(name):
+    if entry := find_model(name):
         return NamedModel(entry, None, exact=True)
     last = re.split(r"[/\\]", name.rstrip("/\\"))[-1]
     packed = None
@@ -49,7 +47,7 @@ def named_model(name: str) -> NamedModel | None:
             last, packed = ending.sub("", last), word
             break
     for candidate in _spellings(last):
-        if entry := _entry(candidate):
+        if entry := find_model(candidate):
             return NamedModel(entry, packed, exact=False)
     return None
 
@@ -61,10 +59,3 @@ def _spellings(name: str) -> list[str]:
     for one in (name, bare):
         found += [one, one.removeprefix("Meta-"), f"Meta-{one}", f"{one}-hf", f"{one}-Base", f"{one}-pt"]
     return list(dict.fromkeys(found))
-
-
-def _entry(name: str) -> CatalogModel | None:
-    try:
-        return catalog_model(name)
-    except UnknownEntryError:
-        return None

@@ -32,10 +32,7 @@ def read(keys: Keys, document: Document) -> None:
     state_adapter(keys, rank)
     if rank is None:
         reading.default("training.lora.rank", 8, "PEFT's default")
-    targets = keys.any("target_modules")
-    if targets is not None and not isinstance(targets.value, str | list):
-        raise keys.refused(targets, "a list of names, a regular expression or all-linear")
-    state_targets(reading, targets)
+    state_targets(reading, keys.any("target_modules"))
     reading.state("training.lora.modules_to_save", keys.names("modules_to_save"))
     bias = keys.text("bias")
     if bias and bias.value != "none":

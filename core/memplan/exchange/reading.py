@@ -21,6 +21,7 @@ from memplan.resources import resource
 
 _TRUE, _FALSE = ("true", "yes", "on", "1", "y"), ("false", "no", "off", "0", "n")
 _MOST_UNKNOWN = 30
+_LONGEST_KEY = 60
 _MOST_DIGITS = 30
 
 
@@ -178,7 +179,7 @@ class Keys:
                 continue
             unknown += 1
             if unknown <= _MOST_UNKNOWN:
-                near = get_close_matches(leaf, known, n=1, cutoff=0.75)
+                near = get_close_matches(leaf, known, n=1, cutoff=0.75) if len(leaf) <= _LONGEST_KEY else []
                 hint = f"; did you mean {near[0]}?" if near else "."
                 words = f"no key of {self.reading.title} that is known{hint}"
                 self.reading.ignore(Stated(value, self.reading.file, key), words)

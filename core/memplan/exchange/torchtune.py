@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 
+from memplan.errors import MemplanError
 from memplan.exchange.documents import Document
 from memplan.exchange.model_settling import dtype_word
 from memplan.exchange.notes import Stated
@@ -65,7 +66,7 @@ MLP_TARGETS = ("gate_proj", "up_proj", "down_proj")
 def recognises(document: Document) -> bool:
     """Whether a component builds the model."""
     model = document.content.get("model")
-    return isinstance(model, dict) and "_component_" in model
+    return isinstance(model, dict) and isinstance(model.get("_component_"), str)
 
 
 def component_of(catalog_id: str) -> str | None:
@@ -127,7 +128,8 @@ def _resolved(keys: Keys, found: Stated | None) -> Stated | None:
 def _read_model(keys: Keys) -> None:
     reading, model = keys.reading, keys.section("model")
     component = model.text("_component_")
-    assert component is not None, "recognised by it"
+    if component is None:
+        raise MemplanError("names no component.", place=model.place("model._component_"))
     name = component.value.rpartition(".")[2]
     adapted = name.startswith(("lora_", "qlora_"))
     bare = re.sub(r"^(?:lora_|qlora_)|(?:_instruct|_base|_chat)$", "", name)

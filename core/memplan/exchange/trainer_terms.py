@@ -7,9 +7,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
+from memplan.errors import MemplanError
 from memplan.exchange.model_settling import dtype_word
 from memplan.exchange.notes import Stated
 from memplan.exchange.reading import Keys, Reading
+from memplan.plan.problems import shown
 
 OPTIMIZERS: dict[str, tuple[str, str | None]] = {
     "adamw_torch": ("adamw", "foreach"),
@@ -95,6 +97,9 @@ def state_targets(reading: Reading, found: Stated | None, *, every: Iterable[str
     if found is None:
         return
     value = found.value
+    if not isinstance(value, str | list | tuple) or any(isinstance(one, list | dict) for one in value):
+        message = f"found {shown(value)}; allowed is a list of names, or one text."
+        raise MemplanError(message, place=f"{found.file}: {found.key}")
     words = [value] if isinstance(value, str) else list(value)
     if len(words) == 1 and words[0] in every:
         reading.state("training.lora.targets", found, value="all-linear")
