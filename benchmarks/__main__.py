@@ -1,4 +1,4 @@
-"""Runs the benchmarks and prints medians and ratios: `python -m benchmarks [estimate] [map] [edit] [start]`."""
+"""Runs the benchmarks and prints medians and ratios: `python -m benchmarks [estimate] [map] [fit] [edit] [start]`."""
 
 from __future__ import annotations
 
@@ -24,6 +24,13 @@ def measure_map() -> Table:
     return memory_map.measure()
 
 
+def measure_fit() -> Table:
+    """Every device held against a run, and the view of it."""
+    from benchmarks import fit
+
+    return fit.measure()
+
+
 def measure_edit() -> Table:
     """From an edit to what is painted."""
     from benchmarks import edit
@@ -41,6 +48,7 @@ def measure_start() -> Table:
 BENCHMARKS: dict[str, Callable[[], Table]] = {
     "estimate": measure_estimate,
     "map": measure_map,
+    "fit": measure_fit,
     "edit": measure_edit,
     "start": measure_start,
 }

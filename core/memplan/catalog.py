@@ -87,6 +87,13 @@ def known_computer() -> ThisComputer | None:
     return this_computer() if this_computer.cache_info().currsize else None
 
 
+def refresh_custom_devices() -> None:
+    """Read the person's file anew, where it has changed since."""
+    if custom_devices().is_stale:
+        custom_devices.cache_clear()
+        _device_index.cache_clear()
+
+
 def read_devices_again() -> None:
     """Forget the person's file and this computer, so that they are read anew when somebody asks."""
     for known in (custom_devices, this_computer, _device_index):

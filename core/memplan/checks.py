@@ -26,7 +26,7 @@ def advice(scenario: Scenario, setup: Setup, architecture: Architecture, device:
     yield from _about_precision(scenario)
     yield from _about_what_trains(scenario, setup, architecture)
     yield from _about_experts(scenario, setup, architecture)
-    yield from device_advice(scenario.training, device)
+    yield from device_advice(scenario, device)
     yield from _about_parallel_sizes(scenario, architecture)
     training = scenario.training
     yield from _about_version(training)
@@ -129,8 +129,13 @@ def _about_version(training: Training) -> Iterator[Advice]:
         yield Advice("training.kernels_version", f"Older than what is known: {oldest} is counted.")
 
 
-def device_advice(training: Training, device: Device) -> Iterator[Advice]:
-    """What speaks against this device in particular: arithmetic or kernels that it lacks."""
+def device_advice(scenario: Scenario, device: Device) -> Iterator[Advice]:
+    """What speaks against this device in particular: arithmetic, kernels or communication that it lacks."""
+    training = scenario.training
+    if device.vendor == "Apple" and scenario.hardware.devices > 1:
+        # Hugging Face Accelerate, documentation of mps.
+        words = "PyTorch has no communication between Apple's GPUs: a run cannot be divided over several."
+        yield Advice("hardware.devices", words)
     if device.vendor == "Apple" and RULES[training.optimizer].source.startswith("bitsandbytes"):
         words = "bitsandbytes' optimizers need a platform that it supports; Apple's GPUs are not among them."
         yield Advice("training.optimizer", words)

@@ -69,6 +69,13 @@ class CustomDevices:
     path: Path
     devices: tuple[Device, ...] = ()
     problems: tuple[MemplanError, ...] = ()
+    stamp: tuple[int, int] | None = None
+    """When the file was written and how long it was; None where there was none."""
+
+    @property
+    def is_stale(self) -> bool:
+        """Whether the file, or which file it is, has changed since."""
+        return devices_file() != self.path or stamp_of(self.path) != self.stamp
 
 
 def devices_file() -> Path:
@@ -84,6 +91,15 @@ def devices_file() -> Path:
     return folder / "memplan" / "devices.json"
 
 
+def stamp_of(path: Path) -> tuple[int, int] | None:
+    """When a file was last written and how long it is; None where it cannot be seen."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size
+
+
 def read_custom_devices(path: Path, taken: frozenset[str] = frozenset()) -> CustomDevices:
     """Read a file of devices; where there is none, nothing is wrong.
 
@@ -91,13 +107,14 @@ def read_custom_devices(path: Path, taken: frozenset[str] = frozenset()) -> Cust
         path: the file.
         taken: names that other devices have, in small letters.
     """
-    if not path.exists():
+    stamp = stamp_of(path)
+    if stamp is None:
         return CustomDevices(path)
     try:
         data = read_file(path, limit_bytes=_LARGEST_FILE_BYTES, what="a file of devices")
         entries = _entries(read_json(data, place=str(path), error=MemplanError), path)
     except MemplanError as problem:
-        return CustomDevices(path, problems=(problem,))
+        return CustomDevices(path, problems=(problem,), stamp=stamp)
     devices, problems, names = [], [], set(taken)
     for position, item in enumerate(entries):
         try:
@@ -107,7 +124,7 @@ def read_custom_devices(path: Path, taken: frozenset[str] = frozenset()) -> Cust
             continue
         names.add(device.id.casefold())
         devices.append(device)
-    return CustomDevices(path, tuple(devices), tuple(problems))
+    return CustomDevices(path, tuple(devices), tuple(problems), stamp)
 
 
 def _entries(content: Any, path: Path) -> list[Any]:

@@ -17,6 +17,10 @@ from memplan_gui.theme import Theme
 
 PADDING = 11
 ROW_HEIGHT = 26
+MOST_TEXTS = 5000
+"""Cut texts that are remembered: a table is painted again and again with the same ones."""
+# As numbers: Python's flags take as long to compare as the rest of a cell takes to paint.
+SELECTED, FOCUSED = QStyle.StateFlag.State_Selected.value, QStyle.StateFlag.State_HasFocus.value
 Index = QModelIndex | QPersistentModelIndex
 
 
@@ -29,6 +33,7 @@ class FigureDelegate(QStyledItemDelegate):
     def __init__(self, theme: Theme) -> None:
         super().__init__()
         self._theme = theme
+        self._shown: dict[tuple[int, str, int], str] = {}
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         """Paint one cell."""
@@ -45,11 +50,12 @@ class FigureDelegate(QStyledItemDelegate):
         """Paint what stands behind a cell: whether it is selected or has the keyboard, and the line under it."""
         theme = self._theme
         rect: QRect = option.rect
-        if option.state & QStyle.StateFlag.State_Selected:
+        state = option.state.value
+        if state & SELECTED:
             painter.fillRect(rect, theme.colour("accent_soft"))
         painter.setPen(theme.colour("hairline"))
         painter.drawLine(QLineF(rect.left(), rect.bottom() + 0.5, rect.right() + 1, rect.bottom() + 0.5))
-        if option.state & QStyle.StateFlag.State_HasFocus:
+        if state & FOCUSED:
             painter.setPen(theme.colour("accent"))
             painter.drawRect(rect.adjusted(0, 0, -1, -1))
 
@@ -65,10 +71,18 @@ class FigureDelegate(QStyledItemDelegate):
         font: QFont | None = None,
     ) -> None:
         """Write a cell's text, cut where it lacks room."""
-        painter.setFont(font or self._theme.font("body", bold=bold))
+        font = font or self._theme.font("body", bold=bold)
+        painter.setFont(font)
         painter.setPen(self._theme.colour(role))
-        shown = painter.fontMetrics().elidedText(text, Qt.TextElideMode.ElideRight, inner.width())
-        painter.drawText(inner, side, shown)
+        painter.drawText(inner, side, self._elided(painter, font, text, inner.width()))
+
+    def _elided(self, painter: QPainter, font: QFont, text: str, width: int) -> str:
+        key = (int(font.weight()), text, width)
+        if key not in self._shown:
+            if len(self._shown) > MOST_TEXTS:
+                self._shown.clear()
+            self._shown[key] = painter.fontMetrics().elidedText(text, Qt.TextElideMode.ElideRight, width)
+        return self._shown[key]
 
 
 class FigureTable(QTableView):

@@ -37,12 +37,12 @@ OVER_SPACING = 8.0
 AT_THE_RIGHT = (fits.USABLE, fits.FREE, fits.NODES, fits.BATCH, fits.TOKENS)
 WIDTHS = {
     fits.FAVOURITE: 32,
-    fits.VERDICT: 118,
+    fits.VERDICT: 126,
     fits.DEVICE: 180,
     fits.USABLE: 68,
     fits.NEED: 110,
     fits.FREE: 66,
-    fits.FEWEST: 88,
+    fits.FEWEST: 94,
     fits.NODES: 80,
     fits.BATCH: 64,
     fits.TOKENS: 76,

@@ -155,13 +155,14 @@ class FitView(AnswerView):
     def show_answer(self, scenario: Scenario, answer: Answer, unit: Unit) -> None:
         """Hold the scenario against every device; what is searched for follows when nothing has been edited a while."""
         self.computer.start()
+        catalog.refresh_custom_devices()
         if scenario is not self._scenario:
             self._walks, self._answers = FitWalks(scenario, self._pause), {}
         self._scenario, self._unit = scenario, unit
         try:
             own = catalog.known_computer()
             self._fits = device_fits(scenario, (own.devices if own else ()) + catalog.devices())
-            self.sentence.setText(fit_sentence(self._fits, unit))
+            self.sentence.setText(fit_sentence(self._fits, scenario.hardware, unit))
         except MemplanError:
             self._fits = ()
             self.sentence.setText(answer.problem)  # the verdict says it as well

@@ -136,6 +136,19 @@ def test_problems_are_told_beside_the_answer(own_file: Path, capsys: pytest.Capt
     assert "devices[1].total_mib: found 0" in told.err
 
 
+def test_a_file_that_changed_is_read_anew(own_file: Path) -> None:
+    write(own_file, CARD)
+    known = catalog.custom_devices()
+    catalog.refresh_custom_devices()
+    assert catalog.custom_devices() is known
+    own_file.write_text(own_file.read_text(encoding="utf-8").replace("lab-card", "other-card"), encoding="utf-8")
+    catalog.refresh_custom_devices()
+    assert [device.id for device in catalog.devices() if device.origin == "custom"] == ["other-card"]
+    own_file.unlink()
+    catalog.refresh_custom_devices()
+    assert [device for device in catalog.devices() if device.origin == "custom"] == []
+
+
 def test_the_file_stands_among_the_settings(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("MEMPLAN_DEVICES", raising=False)
     assert devices_file().name == "devices.json"

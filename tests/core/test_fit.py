@@ -43,7 +43,7 @@ from memplan.plan.edit import replaced
 from memplan.plan.file import save_plan
 from memplan.plan.scenario import Plan, Scenario
 from memplan.result import Estimate, Need
-from memplan.units import GB, GIB, MIB
+from memplan.units import GB, GIB, MIB, format_bytes
 from tests.core.small_models import GPT2, LLAMA, OPT, SMALL
 from tests.core.test_cli import process
 from tests.core.test_properties import ALONE, SHARDED, TRAININGS
@@ -586,18 +586,30 @@ def test_a_walk_is_made_once_and_a_stopped_question_goes_on_where_it_was() -> No
     assert len(made) == count
 
 
-@pytest.mark.parametrize(
-    ("training", "words"),
-    [
-        ({}, r"Fits \d+ of \d+ devices and is tight on \d+; the smallest that holds it is .+ \([\d.]+ GiB usable\)\."),
-        ({"micro_batch": 1000}, r"Fits none of \d+ devices; the nearest is .+ \([\d,]+ GiB over\)\."),
-    ],
-)
-def test_the_answer_in_a_sentence(training: dict[str, Any], words: str) -> None:
-    fits = device_fits(replaced(LLAMA_8B, "training.micro_batch", training.get("micro_batch", 1)))
-    assert re.fullmatch(words, fit_sentence(fits))
-    held = sum(fit.verdict == "fits" for fit in fits)
-    assert not held or f"Fits {held} of {len(fits)} devices" in fit_sentence(fits)
-    (own,) = device_fits(LLAMA_8B, (A100,))
-    assert fit_sentence((own,)) == f"Fits none of 1 devices and is tight on 1; the smallest of those is {A100.name}."
-    assert fit_sentence(()) == "There is no device to hold it against."
+def test_the_answer_in_a_sentence() -> None:
+    hardware, fits = LLAMA_8B.hardware, device_fits(LLAMA_8B)
+    held, tight = (sum(fit.verdict == verdict for fit in fits) for verdict in ("fits", "tight"))
+    smallest = min((fit for fit in fits if fit.verdict == "fits"), key=lambda fit: fit.usable_bytes)
+    own = min((fit for fit in fits if fit.verdict == "fits" and fit.device.vendor == "NVIDIA"), key=lambda fit: fit.usable_bytes)  # fmt: skip
+    assert fit_sentence(fits, hardware) == (
+        f"Fits {held} of {len(fits)} devices and is tight on {tight}; the smallest that holds it is "
+        f"{smallest.device.name} ({format_bytes(smallest.usable_bytes)} usable), of NVIDIA's {own.device.name} "
+        f"({format_bytes(own.usable_bytes)} usable)."
+    )
+    none = device_fits(replaced(LLAMA_8B, "training.micro_batch", 1000))
+    assert re.fullmatch(r"Fits none of \d+ devices; the nearest is .+ \(\d+ GiB over\)\.", fit_sentence(none, hardware))
+    (alone,) = device_fits(LLAMA_8B, (A100,))
+    words = f"one of 1 device and is tight on 1; the smallest of those is {A100.name} (75.1 GiB usable)."
+    assert fit_sentence((alone,), hardware) == f"Fits n{words}"
+    eight = replaced(replaced(LLAMA_8B, "hardware.devices", 8), "hardware.sharding.strategy", "zero3").hardware
+    assert fit_sentence((alone,), eight) == f"With 8 of a kind under zero3 it fits n{words}"
+    assert fit_sentence((), hardware) == "There is no device to hold it against."
+
+
+def test_several_macs_are_told_that_they_cannot_share_a_run() -> None:
+    two = replaced(replaced(LLAMA_8B, "hardware.devices", 2), "hardware.device", "apple-m3-ultra-512gb")
+    (fit,) = device_fits(two, (device_of("apple-m3-ultra-512gb"),))
+    assert [one.message for one in fit.advice] == [
+        "PyTorch has no communication between Apple's GPUs: a run cannot be divided over several."
+    ]
+    assert set(fit.advice) <= set(estimate(two).warnings)

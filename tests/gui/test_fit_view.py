@@ -59,7 +59,7 @@ def test_every_device_stands_there_in_the_order_of_what_fits(window: Window) -> 
     view = shown(window)
     found = device_fits(window.document.scenario)
     assert [row.fit for row in view.table.devices.rows] == list(ranked_fits(found))
-    assert view.sentence.text() == fit_sentence(found)
+    assert view.sentence.text() == fit_sentence(found, window.document.scenario.hardware)
     assert view.accessibleDescription() == view.sentence.text()
 
 

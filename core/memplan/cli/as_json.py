@@ -94,7 +94,7 @@ def _fit_answer(answer: FitAnswer) -> dict[str, Any]:
         "verdict": answer.estimate.verdict,
         "need": asdict(answer.estimate.need),
         "headroom_bytes": answer.estimate.headroom_bytes,
-        "sentence": fit_sentence(answer.fits),
+        "sentence": fit_sentence(answer.fits, answer.scenario.hardware),
         "devices": [_device_answer(one) for one in answer.devices],
     }
 

@@ -25,7 +25,7 @@ def print_fit(answer: FitAnswer, unit: Unit) -> None:
     out.print(heading(answer.scenario.name))
     out.print(verdict_line(answer.estimate, unit))
     if len(answer.fits) > len(answer.detailed):  # of devices that were named, the table says it
-        out.print(fit_sentence(answer.fits, unit))
+        out.print(fit_sentence(answer.fits, hardware, unit))
     out.print()
     if hardware.devices > 1:
         out.print(f"Each of {hardware.devices:,} devices, {hardware.sharding.strategy}:")

@@ -50,12 +50,15 @@ def device_fits(scenario: Scenario, devices: Iterable[Device] | None = None) -> 
     held, hardware = allocation(scenario), scenario.hardware
     allocated, fullest = held.peak_bytes, held.fullest_bytes
     fullest += slack(fullest)
-    found = []
+    found, known = [], {}
     for device in every_device() if devices is None else devices:
-        need, usable = need_on(device, allocated, hardware), usable_bytes(device, hardware)
-        over = overheads(device, hardware)
-        need_bytes = fullest + over.workspace + over.context
-        advice = tuple(device_advice(scenario.training, device))
+        kind = device.vendor, device.architecture  # what a process holds beside its tensors depends on these alone
+        if kind not in known:
+            over = overheads(device, hardware)
+            known[kind] = need_on(device, allocated, hardware), fullest + over.workspace + over.context
+        need, need_bytes = known[kind]
+        usable = usable_bytes(device, hardware)
+        advice = tuple(device_advice(scenario, device))
         found.append(DeviceFit(device, verdict_of(need, usable), need, need_bytes, usable, advice))
     return tuple(found)
 

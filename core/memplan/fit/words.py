@@ -7,27 +7,46 @@ from collections.abc import Sequence
 from memplan.fit.devices import DeviceFit, ranked_fits
 from memplan.fit.fewest import Fewest
 from memplan.fit.limits import Limit
+from memplan.plan.hardware import Hardware
 from memplan.units import Unit, format_bytes
 
 
-def fit_sentence(fits: Sequence[DeviceFit], unit: Unit = "gib") -> str:
-    """Say on how many devices it fits and which is the smallest, or which miss is the nearest.
+def fit_sentence(fits: Sequence[DeviceFit], hardware: Hardware, unit: Unit = "gib") -> str:
+    """Say on how many devices it fits and which is the smallest, also of the plan's own vendor; or the nearest miss.
 
     "Fits 38 of 164 devices and is tight on 2; the smallest that holds it is RTX A6000 (45.0 GiB usable)."
+
+    Args:
+        fits: every device.
+        hardware: the scenario's.
+        unit: how amounts are written.
     """
     if not fits:
         return "There is no device to hold it against."
+    count, ranked = len(fits), ranked_fits(fits)
     held, tight = (sum(fit.verdict == verdict for fit in fits) for verdict in ("fits", "tight"))
-    first = ranked_fits(fits)[0]
-    also = f" and is tight on {tight:,}" if tight else ""
+    words = f"fits {f'{held:,}' if held else 'none'} of {count:,} {'devices' if count > 1 else 'device'}"
+    words += f" and is tight on {tight:,}" if tight else ""
     if held:
-        usable = format_bytes(first.usable_bytes, unit)
-        smallest = f"the smallest that holds it is {first.device.name} ({usable} usable)"
-        return f"Fits {held:,} of {len(fits):,} devices{also}; {smallest}."
-    if tight:
-        return f"Fits none of {len(fits):,} devices{also}; the smallest of those is {first.device.name}."
-    over = format_bytes(-first.headroom_bytes, unit)
-    return f"Fits none of {len(fits):,} devices; the nearest is {first.device.name} ({over} over)."
+        words += f"; the smallest that holds it is {_usable(ranked[0], unit)}{_of_own_vendor(ranked, hardware, unit)}"
+    elif tight:
+        words += f"; the smallest of those is {_usable(ranked[0], unit)}"
+    else:
+        over = format_bytes(-ranked[0].headroom_bytes, unit)
+        words += f"; the nearest is {ranked[0].device.name} ({over} over)"
+    if hardware.devices > 1:
+        return f"With {hardware.devices:,} of a kind under {hardware.sharding.strategy} it {words}."
+    return f"{words[:1].upper()}{words[1:]}."
+
+
+def _usable(fit: DeviceFit, unit: Unit) -> str:
+    return f"{fit.device.name} ({format_bytes(fit.usable_bytes, unit)} usable)"
+
+
+def _of_own_vendor(ranked: Sequence[DeviceFit], hardware: Hardware, unit: Unit) -> str:
+    own = next((fit.device.vendor for fit in ranked if fit.device.id == hardware.device), ranked[0].device.vendor)
+    alike = next((fit for fit in ranked if fit.device.vendor == own and fit.verdict == "fits"), None)
+    return "" if alike is None or alike is ranked[0] else f", of {own}'s {_usable(alike, unit)}"
 
 
 def limit_words(limit: Limit) -> str:
