@@ -21,6 +21,29 @@ if TYPE_CHECKING:  # The same names for type checkers and editors; a test holds 
     from memplan import catalog as catalog
     from memplan.catalog import CatalogModel as CatalogModel
     from memplan.catalog import Device as Device
+    from memplan.diagnose import NOTHING_FOUND as NOTHING_FOUND
+    from memplan.diagnose import Amount as Amount
+    from memplan.diagnose import CardPart as CardPart
+    from memplan.diagnose import Cause as Cause
+    from memplan.diagnose import Diagnosis as Diagnosis
+    from memplan.diagnose import LeverHelp as LeverHelp
+    from memplan.diagnose import Match as Match
+    from memplan.diagnose import Message as Message
+    from memplan.diagnose import OtherProcess as OtherProcess
+    from memplan.diagnose import Reading as Reading
+    from memplan.diagnose import diagnose as diagnose
+    from memplan.diagnose import figures_sentence as figures_sentence
+    from memplan.diagnose import headline as headline
+    from memplan.diagnose import instant_sentence as instant_sentence
+    from memplan.diagnose import match_words as match_words
+    from memplan.diagnose import other_matches_sentence as other_matches_sentence
+    from memplan.diagnose import read_message_file as read_message_file
+    from memplan.diagnose import read_message_stream as read_message_stream
+    from memplan.diagnose import read_messages as read_messages
+    from memplan.diagnose import source_words as source_words
+    from memplan.diagnose import stated_rows as stated_rows
+    from memplan.diagnose import tensor_sentence as tensor_sentence
+    from memplan.diagnose import unread_sentence as unread_sentence
     from memplan.disk import read_file as read_file
     from memplan.disk import write_file as write_file
     from memplan.errors import ConfigError as ConfigError
@@ -177,6 +200,11 @@ if TYPE_CHECKING:  # The same names for type checkers and editors; a test holds 
 
 _NAMES: dict[str, str] = {
     "catalog": "CatalogModel Device",
+    "diagnose": (
+        "NOTHING_FOUND Amount CardPart Cause Diagnosis LeverHelp Match Message OtherProcess Reading diagnose "
+        "figures_sentence headline instant_sentence match_words other_matches_sentence read_message_file "
+        "read_message_stream read_messages source_words stated_rows tensor_sentence unread_sentence"
+    ),
     "disk": "read_file write_file",
     "errors": "ConfigError MemplanError PlanError UnknownEntryError",
     "estimate": "estimate",

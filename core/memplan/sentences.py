@@ -7,7 +7,7 @@ from memplan.units import UNIT_NAMES, Unit, counted, format_bytes, format_count,
 
 VERDICT_TITLES: dict[Verdict, str] = {"fits": "Fits", "tight": "Tight", "does_not_fit": "Does not fit"}
 
-_AT: dict[InstantName, str] = {
+AT: dict[InstantName, str] = {
     "loaded": "once loaded",
     "forward": "in forward",
     "loss": "at the loss",
@@ -49,7 +49,7 @@ def peak_words(estimate: Estimate) -> str:
 
 def instant_words(instant: Instant, *, only_first: bool = False) -> str:
     """Say when an instant is, as a sentence goes on: "in backward"."""
-    return f"{_AT[instant.name]} of the first step" if only_first else _AT[instant.name]
+    return f"{AT[instant.name]} of the first step" if only_first else AT[instant.name]
 
 
 def place_words(instant: Instant) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 import click
 
 from memplan.cli.arguments import json_option, plan_argument, unit_option
+from memplan.cli.diagnose_command import diagnose_command
 from memplan.cli.exchange_commands import import_command
 from memplan.cli.levers_command import levers_command
 from memplan.cli.report_command import report_command
@@ -180,6 +181,7 @@ def evidence(plan: str | None, as_json: bool) -> int:
 memplan_command.add_command(import_command)
 memplan_command.add_command(levers_command)
 memplan_command.add_command(report_command)
+memplan_command.add_command(diagnose_command)
 
 
 @memplan_command.group()

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TypeVar
 
 from memplan.memory.setup import Setup
 from memplan.memory.storage import TEMPORARY, Level, Meter, Size, Storage
 from memplan.memory.symbols import LevelMeter, Symbol
 from memplan.memory.tape import Tape, Tensor
+
+T = TypeVar("T", bound=Tape)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,10 +33,10 @@ def now_of(meter: Meter) -> Peak:
     return Peak(meter.now, tuple(meter.tally))
 
 
-def tape_for(setup: Setup, accumulating: bool, batch: Size) -> Tape:
+def tape_for(setup: Setup, accumulating: bool, batch: Size, kind: type[T] = Tape) -> T:  # type: ignore[assignment]
     """A fresh tape under a set-up."""
     meter = LevelMeter() if isinstance(batch, Symbol) else Meter()
-    tape = Tape(meter, autocast=setup.autocast, on_device=setup.stack.on_device)
+    tape = kind(meter, autocast=setup.autocast, on_device=setup.stack.on_device)
     tape.accumulating, tape.trains = accumulating, setup.trains
     return tape
 

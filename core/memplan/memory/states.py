@@ -233,10 +233,10 @@ def weight_bytes(tensor: HeldTensor, *, double_quant: bool) -> int:
     """
     if not tensor.packed:
         return tensor.count * int(rounded(tensor.values * BYTES_PER_VALUE[tensor.dtype]))
-    return tensor.count * sum(int(rounded(one)) for one in _packed_parts(tensor, double_quant=double_quant))
+    return tensor.count * sum(int(rounded(one)) for one in packed_parts(tensor, double_quant=double_quant))
 
 
-def _packed_parts(tensor: HeldTensor, *, double_quant: bool) -> tuple[int, ...]:
+def packed_parts(tensor: HeldTensor, *, double_quant: bool) -> tuple[int, ...]:
     """Bytes of each tensor that a packed matrix is made of: its values, then their scales."""
     values, (outputs, inputs) = tensor.values, (tensor.shape[0], tensor.shape[-1])
     if tensor.packed_format == "int8":

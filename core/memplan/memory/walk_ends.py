@@ -14,7 +14,7 @@ from memplan.memory.blocks.model import LossState, embed, finish, positions_and_
 from memplan.memory.peak import Peak, now_of, peak_of, tape_for, way_back_from
 from memplan.memory.setup import Setup
 from memplan.memory.storage import GRADIENTS, Meter, Size
-from memplan.memory.tape import Kept, Tensor
+from memplan.memory.tape import Kept, Tape, Tensor
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +60,23 @@ def walk_ends(
     with_loss: bool,
 ) -> EndsWalk:
     """Walk what stands before and after the layers, forward and backward."""
-    ctx = Context(tape_for(setup, accumulating, batch), setup, batch, sequence)
-    tape, meter = ctx.tape, ctx.tape.meter
+    tape: Tape = tape_for(setup, accumulating, batch)
+    return walk_ends_on(tape, architecture, setup, batch, sequence, last_dtype, last_needs_grad, with_loss)
+
+
+def walk_ends_on(
+    tape: Tape,
+    architecture: Architecture,
+    setup: Setup,
+    batch: Size,
+    sequence: Size,
+    last_dtype: str,
+    last_needs_grad: bool,
+    with_loss: bool,
+) -> EndsWalk:
+    """Walk what stands before and after the layers on a tape of the caller's."""
+    ctx = Context(tape, setup, batch, sequence)
+    meter = tape.meter
     ids = tape.new((batch, sequence), "int64")
     hidden = (batch, sequence, architecture.hidden_size)
     if architecture.starts:

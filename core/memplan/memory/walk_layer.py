@@ -54,8 +54,23 @@ def walk_layer(
     input_is_bare: bool = False,
 ) -> LayerWalk:
     """Walk one layer forward and backward. A bare input was told to need a gradient without having been made."""
-    ctx = Context(tape_for(setup, accumulating, batch), setup, batch, sequence)
-    tape, meter = ctx.tape, ctx.tape.meter
+    tape: Tape = tape_for(setup, accumulating, batch)
+    return walk_layer_on(tape, spec, setup, batch, sequence, input_dtype, input_needs_grad, input_is_bare)
+
+
+def walk_layer_on(
+    tape: Tape,
+    spec: Layer,
+    setup: Setup,
+    batch: Size,
+    sequence: Size,
+    input_dtype: str,
+    input_needs_grad: bool,
+    input_is_bare: bool = False,
+) -> LayerWalk:
+    """Walk one layer on a tape of the caller's: one that tells what it sees, say."""
+    ctx = Context(tape, setup, batch, sequence)
+    meter = tape.meter
     positions_and_masks(ctx, [spec], Tape())  # the model's; they count once, with the ends
     hidden = spec.attention.output.outputs
     given = [tape.leaf((batch, sequence, hidden), input_dtype, needs_grad=input_needs_grad)]

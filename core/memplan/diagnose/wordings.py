@@ -1,0 +1,256 @@
+"""Messages of everything but PyTorch's caching allocators: one recognizer for each wording."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from math import prod
+from typing import Any
+
+from memplan.diagnose.amounts import AMOUNT, NUMBER, Amount, amount
+from memplan.diagnose.message import Message
+
+Found = tuple[int, int, Message]
+_TF_BYTES = {
+    "float": 4,
+    "half": 2,
+    "bfloat16": 2,
+    "double": 8,
+    "int32": 4,
+    "int64": 8,
+    "int8": 1,
+    "uint8": 1,
+    "bool": 1,
+}
+_NUMPY_BYTES = {"float64": 8, "float32": 4, "float16": 2, "int64": 8, "int32": 4, "int8": 1, "uint8": 1, "complex64": 8}
+
+
+def other_messages(squeezed: str) -> Iterator[Found]:
+    """Find messages in every wording known here: where each begins and ends, and what it says."""
+    for recognize in _RECOGNIZERS:
+        yield from recognize(squeezed)
+
+
+def _at(block: str, pattern: str) -> Amount | None:
+    found = re.search(pattern, block)
+    return amount(found[1], found[2]) if found else None
+
+
+_MPS = re.compile(r"mpsback\w{0,3}outofmemory|mpsallocated:")
+
+
+def _mps(squeezed: str) -> Iterator[Found]:
+    """MPS says GB where it divides by 1024 three times (aten/src/ATen/mps/MPSAllocator.h, format_size)."""
+    end_of_last = 0
+    for found in _MPS.finditer(squeezed):
+        if found.start() < end_of_last:
+            continue
+        block = squeezed[found.start() : found.start() + 500]
+        again = block.find("mpsbackend", 10)
+        block = block[:again] if again > 0 else block
+        asked = re.search(rf"tr[il1|]edtoallocate{AMOUNT}(?:on\w+pool)?", block)
+        end_of_last = found.start() + (asked.end() if asked else min(len(block), 120))
+        yield (
+            found.start(),
+            end_of_last,
+            Message(
+                kind="mps",
+                asked=amount(asked[1], asked[2]) if asked else None,
+                allocated=_at(block, rf"mpsallocated:{AMOUNT}"),
+                outside=_at(block, rf"otherallocations:{AMOUNT}"),
+                limit=_at(block, rf"maxallowed:{AMOUNT}"),
+            ),
+        )
+    for found in re.finditer(rf"invalidbuffersize:{AMOUNT}", squeezed):
+        yield found.start(), found.end(), Message(kind="mps", asked=amount(found[1], found[2]))
+
+
+_NEXT = re.compile(r"(?:torch\.)?(?:cuda\.)?outofmemoryerror|runtimeerror|triedtoallocate|traceback")
+_ASYNC = re.compile(r"allocationondevice(\d{1,4})wouldexceedallowedmemory")
+
+
+def _cuda_malloc_async(squeezed: str) -> Iterator[Found]:
+    """backend:cudaMallocAsync, over several lines."""
+    for found in _ASYNC.finditer(squeezed):
+        block = squeezed[found.start() : found.start() + 420]
+        block = _NEXT.split(block, maxsplit=1)[0]
+        ends = [one.end() for one in re.finditer(AMOUNT, block)]
+        yield (
+            found.start(),
+            found.start() + max([found.end() - found.start() + 15, *ends]),
+            Message(
+                kind="cuda",
+                exact=True,
+                device=int(found[1]),
+                asked=_at(block, rf"requested:{AMOUNT}"),
+                total=_at(block, rf"devicelimit:{AMOUNT}"),
+                allocated=_at(block, rf"currentlyallocated:{AMOUNT}"),
+                free=_at(block, rf"free\(accordingtocuda\):{AMOUNT}"),
+                limit=_user_limit(_at(block, rf"pytorchlimit\([^)]*\):{AMOUNT}")),
+            ),
+        )
+
+
+def _user_limit(limit: Amount | None) -> Amount | None:
+    """PyTorch writes 2^64 bytes where nobody set a limit."""
+    return None if limit is None or limit.low_bytes >= 2**60 else limit
+
+
+def _mlx(squeezed: str) -> Iterator[Found]:
+    for found in re.finditer(rf"\[(?:metal::)?malloc(?:_or_wait)?\]\w{{4,10}}toallocate{AMOUNT}", squeezed):
+        block = squeezed[found.start() : found.end() + 120]
+        most = _at(block, rf"maximumallowedbuffersizeof{AMOUNT}")
+        yield found.start(), found.end(), Message(kind="mlx", asked=amount(found[1], found[2]), contiguous=most)
+
+
+def _metal(squeezed: str) -> Iterator[Found]:
+    for found in re.finditer(r"insufficientmemory(?:\(\w{8}:kiogpu\w+\))?", squeezed):
+        yield found.start(), found.end(), Message(kind="metal")
+
+
+_XLA = re.compile(r"resource_?exhausted(?:error)?:?|outofmemorywhiletryingtoallocate|ranoutofmemoryinmemoryspace")
+
+
+def _xla(squeezed: str) -> Iterator[Found]:
+    """XLA's and TensorFlow's. XLA writes one decimal letter for powers of 1024."""
+    end_of_last = 0
+    for found in _XLA.finditer(squeezed):
+        if found.start() < end_of_last:
+            continue
+        block = squeezed[found.start() : found.start() + 600]
+        again = _XLA.search(block, found.end() - found.start() + 80)
+        block = block[: again.start()] if again else block
+        message = _tensorflow_tensor(block) or _xla_message(block)
+        if message.kind == "tensorflow":
+            message = _with_pool(message, squeezed[max(0, found.start() - 600) : found.start()])
+        end_of_last = found.start() + len(block)
+        yield found.start(), end_of_last, message
+
+
+def _xla_message(block: str) -> Message:
+    asked = _first(
+        block,
+        rf"\({AMOUNT}\)ondevice",
+        rf"t(?:ry|rying|ing)toallocate{AMOUNT}",
+        rf"attemptingto(?:allocate|reserve){AMOUNT}",
+        rf"(?:failed|unable)toallocate(?:requestfor)?{AMOUNT}",
+    )
+    device = re.search(r"deviceordinal(\d{1,4})|gpu_(\d{1,4})_bfc|device:(?:gpu|tpu):(\d{1,4})", block)
+    nothing_told = "failedtoallocatememory" in block
+    return Message(
+        kind="tensorflow" if nothing_told or "resourceexhausted" in block else "xla",
+        device=int(next(one for one in device.groups() if one)) if device else None,
+        asked=asked,
+        free=_first(block, rf"thereare{AMOUNT}free"),
+        contiguous=_first(block, rf"freememoryis{AMOUNT}", rf"and{AMOUNT}reservable"),
+        reserved=_first(block, rf"free,{AMOUNT}reserved"),
+        allocated=_first(block, rf"used{AMOUNT}of"),
+        total=_first(block, rf"used{AMOUNT}of{AMOUNT}"),
+    )
+
+
+def _first(block: str, *patterns: str) -> Amount | None:
+    """The last amount of the first pattern that is there."""
+    for pattern in patterns:
+        if found := re.search(pattern, block):
+            return amount(found.groups()[-2], found.groups()[-1])
+    return None
+
+
+def _tensorflow_tensor(block: str) -> Message | None:
+    found = re.search(
+        r"oomwhenallocatingtensor(?:with|of)shape\[?\[?([\d,]*)\]?\]?andtype(float|half|bfloat16|double|u?int\d+|bool)",
+        block,
+    )
+    if found is None:
+        return None
+    shape = tuple(int(one) for one in found[1].split(",") if one)
+    size = prod(shape) * _TF_BYTES.get(found[2], 4)
+    device = re.search(r"device:(?:gpu|tpu):(\d{1,4})", block)
+    return Message(
+        kind="tensorflow",
+        device=int(device[1]) if device else None,
+        asked=Amount(f"{size} bytes", size, size),
+        shape=shape,
+        dtype=found[2],
+    )
+
+
+def _with_pool(message: Message, before: str) -> Message:
+    """TensorFlow's allocator tells its whole pool before the error."""
+    stated = {
+        "limit": _last(before, rf"memory_limit_:{NUMBER}|(?<![a-z])limit:{NUMBER}"),
+        "reserved": _last(before, rf"total_region_allocated_bytes_:{NUMBER}"),
+        "free": _last(before, rf"availablebytes:{NUMBER}"),
+        "allocated": _last(before, rf"inuse:{NUMBER}"),
+    }
+    told: dict[str, Any] = {name: value for name, value in stated.items() if value is not None}
+    return replace(message, **told)
+
+
+def _last(text: str, pattern: str) -> Amount | None:
+    """The last of such figures, in bytes."""
+    found = list(re.finditer(pattern, text))
+    return amount(next(one for one in found[-1].groups() if one), "bytes") if found else None
+
+
+def _bitsandbytes(squeezed: str) -> Iterator[Found]:
+    for found in re.finditer(r"error[o0]utofmemoryatline\d+(?:infile\S{0,120}?\.(?:cu|c|cpp))?", squeezed):
+        yield found.start(), found.end(), Message(kind="bitsandbytes")
+
+
+def _host(squeezed: str) -> Iterator[Found]:
+    told = rf"defaultcpuallocator:(?:can'tallocate|notenough)memory:youtriedtoallocate{AMOUNT}"
+    for found in re.finditer(told, squeezed):
+        yield found.start(), found.end(), Message(kind="host", asked=amount(found[1], found[2]))
+    numpy = rf"unabletoallocate{AMOUNT}foranarraywithshape\(([\d,]*)\)anddatatype(\w+?\d+)"
+    for found in re.finditer(numpy, squeezed):
+        shape = tuple(int(one) for one in found[3].split(",") if one)
+        size = prod(shape) * _NUMPY_BYTES.get(found[4], 0)
+        asked = Amount(f"{size} bytes", size, size) if size else amount(found[1], found[2])
+        yield found.start(), found.end(), Message(kind="host", asked=asked, shape=shape, dtype=found[4])
+    killed = (
+        r"killedprocess(\d+)\(?[^)]{0,40}\)?(?:total-vm:\d+kb,)?(?:anon-rss:(\d+)kb)?"
+        r"|oom[_-]kill(?:ed|er)?event|exitcode:-9(?!\d)|diedwith<signals\.sigkill:9>"
+    )
+    for found in re.finditer(killed, squeezed):
+        held = amount(found[2], "kib") if found.lastindex and found.lastindex > 1 and found[2] else None
+        yield found.start(), found.end(), Message(kind="host", process=held)
+    for found in re.finditer(r"(?<![a-z])memoryerror(?![a-z])|cannotallocatememory|bad_alloc", squeezed):
+        yield found.start(), found.end(), Message(kind="host")
+
+
+_DRIVER = re.compile(
+    r"(?:cuda|hip)(?:driver|runtime)?error:?(?:outofmemory|memoryallocation)"
+    r"|cu(?:blas|dnn|solver|fft)_status_alloc_failed|cuda_error_out_of_memory"
+    r"|nccl\w*:?cudafailure(?:\d+)?'outofmemory'|cudafailure(?:\d+)?'outofmemory'"
+)
+
+
+def _driver(squeezed: str) -> Iterator[Found]:
+    for found in _DRIVER.finditer(squeezed):
+        yield found.start(), found.end(), Message(kind="driver")
+
+
+_RECOGNIZERS: tuple[Callable[[str], Iterator[Found]], ...] = (
+    _mps,
+    _cuda_malloc_async,
+    _mlx,
+    _metal,
+    _xla,
+    _bitsandbytes,
+    _host,
+    _driver,
+)
+
+_WANTS = re.compile(rf"tr(?:ied|ies|ying)?to(?:allocate|reserve)a?n?(?:d)?{AMOUNT}")
+_SAYS = re.compile(r"\bOOM(?:s|'d|ed)?\b|\bout of memory\b", re.IGNORECASE)
+
+
+def told_in_words(raw: str, squeezed: str) -> Message | None:
+    """What a person says of a run that ended for want of memory; None where nothing of that is said."""
+    asked = _WANTS.search(squeezed)
+    if asked is None and not _SAYS.search(raw):
+        return None
+    return Message(kind="unknown", asked=amount(asked[1], asked[2]) if asked else None)

@@ -1,0 +1,20 @@
+"""Broken messages: each is read or refused in words. The long run is `python -m tools.fuzz_messages --minutes 10`."""
+
+from __future__ import annotations
+
+from itertools import islice
+
+import pytest
+
+from tools.fuzz_messages import check, rounds, seeds
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_broken_messages(seed: int) -> None:
+    for text, scenario in islice(rounds(seed), 150):
+        check(text, scenario)
+
+
+def test_the_corpus() -> None:
+    for text in seeds():
+        check(text, None)

@@ -1,0 +1,249 @@
+"""Every message that people posted is read: each figure that it states, no other, whatever became of its lines."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections import Counter
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from memplan.diagnose import Amount, Message, read_messages
+from memplan.errors import MemplanError
+from memplan.units import GIB
+from tests.core.diagnose.oom_cases import MESSAGES, RECORDS
+
+KINDS = {
+    "pytorch-cuda": "cuda",
+    "pytorch-cuda+deepspeed": "cuda",
+    "pytorch-hip": "hip",
+    "pytorch-mps": "mps",
+    "pytorch-npu": "npu",
+    "pytorch-xpu": "xpu",
+    "pytorch-cpu": "host",
+    "pytorch-xla": "xla",
+    "jax-gpu": "xla",
+    "jax-tpu": "xla",
+    "tensorflow-gpu": "tensorflow",
+    "tensorflow-tpu": "tensorflow",
+    "bitsandbytes": "bitsandbytes",
+    "mlx": "mlx",
+}
+FIELDS = (
+    "asked",
+    "total",
+    "limit",
+    "allocated",
+    "active",
+    "reserved",
+    "unallocated",
+    "free",
+    "contiguous",
+    "process",
+    "outside",
+)
+FIGURE = re.compile(
+    r"(\d+(?:\.\d+)?)\s*(?:[KMGTE]i?B|bytes|B\b|[KMG](?=[\s.,;)]))|(?:_bytes_|memory_limit_|available bytes): (\d+)"
+)
+
+
+def one(text: str | bytes) -> Message:
+    found = read_messages(text).messages
+    assert len(found) == 1, found
+    return found[0]
+
+
+def bare(message: Message) -> Message:
+    """What is stated, without where it stands."""
+    return replace(message, line=1, rank=None, repeats=1, place="", instant=None, makes=None, in_warning=False)
+
+
+def amounts(message: Message) -> dict[str, Amount]:
+    found = {name: getattr(message, name) for name in FIELDS}
+    return {name: amount for name, amount in found.items() if amount is not None}
+
+
+@pytest.mark.parametrize("record", MESSAGES, ids=lambda record: record["id"])
+def test_kind_and_stated_numbers(record: dict[str, Any]) -> None:
+    message = one(record["text"])
+    assert message.kind == KINDS[record["framework"]]
+    for name, gib in record.get("stated_gib", {}).items():
+        amount = message.reserved_in_all if name == "reserved" else getattr(message, name)
+        if name == "outside_allocator" and amount is None:
+            continue  # a difference that the record takes of other figures
+        assert amount is not None, name
+        assert amount.low_bytes / GIB - 0.006 <= gib <= amount.high_bytes / GIB + 0.006, name
+
+
+@pytest.mark.parametrize("record", MESSAGES, ids=lambda record: record["id"])
+def test_no_figure_is_lost_and_none_is_made_up(record: dict[str, Any]) -> None:
+    """Each figure with a unit that stands in the text is in one field (or told as not believed), and no other is."""
+    text = " ".join(record["text"].split())
+    message = one(record["text"])
+    stated = amounts(message)
+    if message.shape is not None:
+        del stated["asked"]  # follows from shape and dtype
+    read = Counter(float(amount.text.split()[0]) for amount in stated.values())
+    read += Counter(float(other.held.text.split()[0]) for other in message.others)
+    written = Counter(float(next(group for group in found if group)) for found in FIGURE.findall(text))
+    refused = Counter(float(found[0]) for note in message.notes for found in FIGURE.findall(note) if "left out" in note)
+    twice = Counter({64.0: 1} if "64.00MiB (67108864B)" in text else {})
+    assert read == written - refused - twice
+
+
+WIDTHS = (20, 37, 61, 80, 100, 118)
+
+
+@pytest.mark.parametrize("record", MESSAGES, ids=lambda record: record["id"])
+def test_the_same_is_read_however_it_was_copied(record: dict[str, Any]) -> None:
+    text = record["text"]
+    plain = bare(one(text))
+    chance = random.Random(record["id"])
+    copies = [
+        *("\n".join(text[start : start + width] for start in range(0, len(text), width)) for width in WIDTHS),
+        "before\r\n" + text.replace("\n", "\r\n") + "\r\nafter",
+        "".join(("\x1b[31m" if chance.random() < 0.1 else "") + letter for letter in text),
+        f" 10%|███       | 5/50 [00:01<00:10,  4.5it/s]\r{text}\n 12%|█▏        | 6/50 [00:01<00:10]",
+        text.encode("utf-16"),
+        b"\xef\xbb\xbf" + text.encode(),
+        "\n".join(f"> {line}" for line in text.split("\n")),
+        f"{text}\n\nDuring handling of the above exception, another exception occurred:\n\n{text}",
+    ]
+    for copy in copies:
+        assert bare(one(copy)) == plain
+
+
+def test_ranks_are_told_apart() -> None:
+    lines = RECORDS["oom-047"]["text"].split("\n")
+    text = "\n".join(f"[rank{rank}]: {line}" for line in lines for rank in (0, 3))
+    found = read_messages(text).messages
+    assert [message.rank for message in found] == [0, 3]
+    assert bare(found[0]) == bare(found[1]) == bare(one(RECORDS["oom-047"]["text"]))
+
+
+def test_several_messages_in_one_text() -> None:
+    text = "\n".join(record["text"] for record in MESSAGES if record["framework"] == "pytorch-cuda")
+    found = read_messages(text).messages
+    assert len(found) == len([record for record in MESSAGES if record["framework"] == "pytorch-cuda"])
+    assert [message.line for message in found] == sorted(message.line for message in found)
+
+
+def test_missing_numbers_are_not_stated() -> None:
+    message = one("torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 86.00 MiB (GPU 0; [...]")
+    assert (message.device, amounts(message).keys()) == (0, {"asked"})
+    assert one("RuntimeError: CUDA out of memory.").asked is None
+
+
+def test_zero_that_is_stated_is_zero() -> None:
+    message = one(RECORDS["oom-106"]["text"])
+    assert message.free is not None
+    assert (message.free.low_bytes, message.free.high_bytes) == (0, 0)
+
+
+def test_a_counter_that_ran_over_is_not_believed() -> None:
+    """2^64 bytes, read in oom-003: PyTorch subtracted more than there was."""
+    message = one(RECORDS["oom-003"]["text"])
+    assert message.process is None
+    assert "17179869184.00 GiB" in message.notes[0]
+
+
+def test_a_lost_point_is_refused_and_told() -> None:
+    """oom-136 was typed from a photograph: 37.64 GiB became 3764 GiB on a card of 39.43."""
+    message = one(RECORDS["oom-136"]["text"])
+    assert message.reserved is None
+    assert "37.64 GiB" in message.notes[0]
+    assert (message.device, message.asked.text if message.asked else "") == (0, "388.00 MiB")
+
+
+def test_windows_lends_memory_beyond_the_card() -> None:
+    message = one(
+        "CUDA out of memory. Tried to allocate 20.00 MiB (GPU 0; 8.00 GiB total capacity; 14.10 GiB already allocated; "
+        "0 bytes free; 14.35 GiB reserved in total by PyTorch)"
+    )
+    assert message.allocated is not None
+    assert "Windows" in message.notes[0]
+
+
+def test_this_process_under_a_number_is_recognized() -> None:
+    """In containers PyTorch does not know its own process; oom-037 has four other ranks' contexts beside it."""
+    message = one(RECORDS["oom-037"]["text"])
+    assert message.process is not None
+    assert message.process.text == "21.98 GiB"
+    assert [other.held.text for other in message.others] == ["398.00 MiB"] * 4
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("[metal::malloc] Attempting to allocate 134217728000 bytes which is greater than the maximum allowed buffer size of 77309411328 bytes.", "mlx"),
+        ("[METAL] Command buffer execution failed: Insufficient Memory (00000008:kIOGPUCommandBufferCallbackErrorOutOfMemory)", "metal"),
+        ("RuntimeError: CUDA error: out of memory", "driver"),
+        ("RuntimeError: CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`", "driver"),
+        ("NCCL WARN Cuda failure 'out of memory'", "driver"),
+        ("Out of memory: Killed process 4123 (python) total-vm:98765kB, anon-rss:61234567kB, file-rss:0kB", "host"),
+        ("slurmstepd: error: Detected 1 oom_kill event in StepId=77.0. Some of the step tasks have been OOM Killed.", "host"),
+        ("numpy.core._exceptions._ArrayMemoryError: Unable to allocate 12.0 GiB for an array with shape (32000, 100663) and data type float32", "host"),
+        ("torch.distributed.elastic.multiprocessing.api: failed (exitcode: -9) local_rank: 3 (pid: 77) of binary: python", "host"),
+        ("RESOURCE_EXHAUSTED: XLA:TPU compile permanent error. Ran out of memory in memory space hbm. Used 17.27G of 15.48G hbm. Exceeded hbm capacity by 1.79G.", "xla"),
+        ("MPS backend out of memory (MPS allocated: 1.00 GB, other allocations: 2.00 MB). Tried to allocate 3.00 GB on private pool.", "mps"),
+    ],
+)  # fmt: skip
+def test_further_wordings(text: str, kind: str) -> None:
+    assert one(text).kind == kind
+
+
+def test_text_without_a_message() -> None:
+    found = read_messages("Iter 10: Train loss 1.2, Peak mem 121.550 GB")
+    assert found.messages == ()
+    assert found.figures == ("Train loss 1.2, Peak mem 121.550 GB",)
+    assert read_messages("").messages == ()
+
+
+def test_what_a_person_says() -> None:
+    message = one(RECORDS["oom-026"]["text"])
+    assert (message.kind, message.asked.text if message.asked else "") == ("unknown", "49 G")
+
+
+@pytest.mark.parametrize(
+    "data", [b"\x89PNG\r\n\x1a\n" + bytes(100), bytes(range(256)) * 40, b"\x1f\x8b\x08" + bytes(50)]
+)
+def test_what_is_no_text_is_refused(data: bytes) -> None:
+    with pytest.raises(MemplanError, match="not text"):
+        read_messages(data)
+
+
+@pytest.mark.parametrize("before", [0, 8 * 2**20 - 300, 8 * 2**20 - 7000, 9_000_000])
+def test_a_message_anywhere_in_a_long_log(before: int) -> None:
+    """Logs are read in pieces of 8 MiB: none may cut a message."""
+    line = b"step 1 loss 2.34 allocated 12.3 GiB\n"
+    head = line * (before // len(line)) + b"x" * (before % len(line))
+    text = RECORDS["oom-107"]["text"].encode()
+    found = read_messages(head + b"\n[rank6]: " + text + b"\n" + line * 300_000).messages
+    assert [bare(message) for message in found] == [bare(one(text))]
+    assert (found[0].rank, found[0].line) == (6, head.count(b"\n") + 2)
+
+
+def test_a_log_that_repeats_it_is_read_once_and_the_rest_is_counted() -> None:
+    text = RECORDS["oom-036"]["text"].encode() + b"\n"
+    found = read_messages(text * 40_000)
+    assert len(found.messages) == 1
+    assert found.messages[0].repeats > 100
+    assert found.unread > 1000
+
+
+def test_the_place_comes_from_the_traceback() -> None:
+    text = (
+        "Traceback (most recent call last):\n"
+        '  File "train.py", line 9, in <module>\n    optimizer.step()\n'
+        '  File "adamw.py", line 1, in _multi_tensor_adamw\n    exp_avg_sq_sqrt = torch._foreach_sqrt(device_exp_avg_sqs)\n'
+        + RECORDS["oom-053"]["text"]
+    )
+    message = one(text)
+    assert (message.instant, message.makes) == ("optimizer_step", "temporary buffers")
+
+
+def test_models_that_a_text_names() -> None:
+    text = f"model_name_or_path: meta-llama/Llama-3.1-8B\n{RECORDS['oom-040']['text']}"
+    assert read_messages(text).models == ("meta-llama/Llama-3.1-8B",)
