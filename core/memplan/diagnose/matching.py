@@ -71,7 +71,7 @@ def _fits(message: Message, request: Request) -> bool:
 
 def _other_lengths(message: Message, held: Allocation) -> Iterator[Request]:
     """Logits of another number of tokens than planned: rows that are not cut, packed or joined."""
-    asked, vocabulary = message.asked, held.part.vocab_size
+    asked, vocabulary = message.asked, held.stage.part.vocab_size
     training = held.scenario.training
     planned, step = training.micro_batch * training.sequence_length, training.sequence_length
     if asked is None or asked.middle_bytes < 100 * MIB:

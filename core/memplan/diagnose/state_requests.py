@@ -56,7 +56,7 @@ def state_requests(held: Allocation) -> Iterator[Request]:
     first_step = _Scene("optimizer_step", before, before + states.optimizer)
     with_states = before + states.optimizer  # PyTorch makes all states before it updates the first weight
     updating = _Scene("optimizer_step", with_states, with_states + states.step_temporary)
-    tensors = held_tensors(held.part, held.setup) if held.chosen.exact else ()
+    tensors = held_tensors(held.stage.part, held.setup) if held.chosen.exact else ()
     yield from _loading(held, tensors, loading)
     if held.scenario.training.method == "inference":
         return
@@ -101,7 +101,7 @@ def _loading(held: Allocation, tensors: tuple[HeldTensor, ...], loading: _Scene)
 
 def _ends_of_a_size(held: Allocation, loading: _Scene) -> Iterator[Request]:
     """Of a model known by its size: the tables of its vocabulary."""
-    model = held.part
+    model = held.stage.part
     for name, shape in (
         (model.tokens.name, (model.tokens.rows, model.tokens.width)),
         (model.head.name, (model.head.outputs, model.head.inputs)),
@@ -202,10 +202,10 @@ def _pieces(held: Allocation, strategy: str) -> Iterator[tuple[str, int]]:
 
 def _units(held: Allocation) -> Iterator[tuple[str, int]]:
     """Layers, and what stands around them."""
-    for number, layer in enumerate(held.part.kinds):
+    for number, layer in enumerate(held.stage.part.kinds):
         values = sum(t.total_values for t in layer_tensors(layer, held.setup))
-        yield ("a layer" if len(held.part.kinds) == 1 else f"a layer of kind {number + 1}"), values
-    yield "embeddings, final norm and head", sum(t.total_values for t in outer_tensors(held.part, held.setup))
+        yield ("a layer" if len(held.stage.part.kinds) == 1 else f"a layer of kind {number + 1}"), values
+    yield "embeddings, final norm and head", sum(t.total_values for t in outer_tensors(held.stage.part, held.setup))
 
 
 def _gathered(held: Allocation) -> Iterator[Request]:
@@ -225,7 +225,7 @@ def _gathered(held: Allocation) -> Iterator[Request]:
             forward, backward = _Scene("forward", low, high), _Scene("backward", low, high)
             yield forward.request("gathered weights", unit, (values,), dtype, size, term, why)
             yield backward.request("gradients to be reduced", unit, (values,), dtype, size, term, why)
-    for t in held_tensors(held.part, held.setup) if held.chosen.exact else ():
+    for t in held_tensors(held.stage.part, held.setup) if held.chosen.exact else ():
         size = t.values * BYTES_PER_VALUE[gathered]
         yield _Scene("forward", low, high).request(
             "gathered weight", t.name, t.shape, gathered, size, "communication buffers"

@@ -49,7 +49,7 @@ def walked_requests(held: Allocation) -> Iterator[Request]:
             yield _request(held, seen, beside.range(int(seen.held_bytes)), in_layer=True)
     around = _Held(forward + kept, forward + kept)
     for seen in _ends_seen(held, runs[-1]):
-        beside = around if seen.role or seen.shape[-1] == held.part.vocab_size else _Held(forward, forward + kept)
+        beside = around if seen.role or seen.shape[-1] == held.stage.part.vocab_size else _Held(forward, forward + kept)
         yield _request(held, seen, beside.range(int(seen.held_bytes)), in_layer=False)
 
 
@@ -70,7 +70,9 @@ def _kinds(runs: tuple[Run, ...]) -> Iterator[Run]:
 def _layer_seen(held: Allocation, run: Run) -> list[Seen]:
     training, setup = held.scenario.training, _computing(held)
     tape = tape_for(setup, False, training.micro_batch, Witness)
-    dtype = setup.first_input(held.part.tokens, held.part.tied)[0] if run.count == 1 else run.walk.output_dtype
+    dtype = (
+        setup.first_input(held.stage.part.tokens, held.stage.part.tied)[0] if run.count == 1 else run.walk.output_dtype
+    )
     needs = run.walk.output_needs_grad
     walk_layer_on(tape, run.layer, setup, training.micro_batch, _sequence(held), dtype, needs)
     return [seen for seen in tape.seen[1:] if seen.num_bytes >= LEAST_BYTES]
@@ -82,7 +84,7 @@ def _ends_seen(held: Allocation, run: Run) -> list[Seen]:
     trains = training.method != "inference"
     walk_ends_on(
         tape,
-        held.part,
+        held.stage.part,
         setup,
         training.micro_batch,
         _sequence(held),
@@ -124,7 +126,7 @@ def _request(held: Allocation, seen: Seen, beside: tuple[int, int], *, in_layer:
 
 def _what(held: Allocation, seen: Seen) -> tuple[str, TermName]:
     backward, sequence = seen.during == "backward", _sequence(held)
-    if seen.shape[-1] == held.part.vocab_size and len(seen.shape) > 1:
+    if seen.shape[-1] == held.stage.part.vocab_size and len(seen.shape) > 1:
         kept = f"logits ({seen.role})" if seen.role and "logits" not in seen.role else seen.role or "logits"
         return ("gradient of the logits" if backward else kept), "logits and loss"
     if len(seen.shape) == 2 and seen.shape[0] != held.scenario.training.micro_batch * sequence:
