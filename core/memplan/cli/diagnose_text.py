@@ -26,6 +26,7 @@ from memplan.diagnose import (
 from memplan.units import Unit, format_bytes
 from memplan.version import __version__
 
+_MOST_LEVERS = 6
 _LABEL_WIDTH = len("Would help")
 _AMOUNTS = (
     "asked",
@@ -75,10 +76,12 @@ def _print(answer: Diagnosis, unit: Unit) -> None:
 
 def _help(answer: Diagnosis, unit: Unit) -> list[str]:
     found = []
-    for one in answer.levers:
+    for one in answer.levers[:_MOST_LEVERS]:
         enough = "enough alone" if one.is_enough else "not enough alone"
         saving = format_bytes(one.offer.saving_bytes, unit)
         found.append(f"{one.offer.lever.title}: saves {saving}, {enough}. {one.offer.lever.price}")
+    if len(answer.levers) > _MOST_LEVERS:
+        found.append(f"{len(answer.levers) - _MOST_LEVERS} more; `memplan levers PLAN` lists them.")
     return found
 
 

@@ -56,7 +56,7 @@ def amount(number: str, unit: str, *, thousand: int = 1024) -> Amount | None:
 
     >>> found = amount("2.00", "gib")
     >>> found.text, found.low_bytes, found.high_bytes
-    ('2.00 GiB', 2142115103, 2152852521)
+    ('2.00 GiB', 2142114939, 2152852357)
     >>> amount("256", "bytes").low_bytes, amount("11,27", "gib").text, amount("l6.00", "mib").text
     (256, '11.27 GiB', '16.00 MiB')
     """
