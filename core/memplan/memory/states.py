@@ -164,6 +164,16 @@ def _adapters(architecture: Architecture, setup: Setup) -> Iterator[HeldTensor]:
             for linear, each in module_linears(layer.mlp, setup):
                 yield from _adapter(linear, setup, count * each)
             yield from _expert_adapters(layer.mlp, setup, count)
+    for weight, count in architecture.idle:
+        if weight.linear:
+            yield from _adapter(_idle_linear(weight), setup, count)
+
+
+def _idle_linear(weight: Weight) -> Linear:
+    """The linear module of a matrix that text does not pass through: PEFT goes by names, and adapts a tower as well."""
+    outputs, inputs = weight.shape
+    *_, name, _matrix = weight.name.split(".")
+    return Linear(name, inputs, outputs, component=weight.component, idle=True)
 
 
 def saved_modules(architecture: Architecture) -> tuple[Table | Norm | Linear, ...]:
