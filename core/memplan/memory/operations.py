@@ -34,6 +34,14 @@ def view_with_copied_gradient(tape: Tape, x: Tensor, shape: tuple[Size, ...]) ->
     return tape.record(output, (x,), lambda grads: (tape.new(before, given(grads).dtype),))
 
 
+def spread(tape: Tape, x: Tensor, shape: tuple[Size, ...]) -> Tensor:
+    """A view that repeats x; its gradients are summed again."""
+    output, before = Tensor(x.storage, shape, x.dtype), x.shape
+    if not tape.needs_grad(x):
+        return output
+    return tape.record(output, (x,), lambda grads: (tape.new(before, given(grads).dtype),))
+
+
 def copied(tape: Tape, x: Tensor, shape: tuple[Size, ...] | None = None) -> Tensor:
     """A copy. With a shape, values are repeated into it and their gradients are summed again."""
     output = tape.new(x.shape if shape is None else shape, x.dtype)

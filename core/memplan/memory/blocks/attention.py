@@ -203,7 +203,7 @@ def is_fused(kind: str, spec: Attention | LatentAttention | StateMixer) -> bool:
 def _repeated(ctx: Context, spec: Attention | LatentAttention, x: Tensor) -> Tensor:
     """Keys or values for every query head: a copy, but of one head a view of itself again and again."""
     if spec.kv_heads == 1:
-        return op.view(x, (ctx.batch, spec.heads, ctx.sequence, x.shape[-1]))
+        return op.spread(ctx.tape, x, (ctx.batch, spec.heads, ctx.sequence, x.shape[-1]))
     return op.copied(ctx.tape, x, (ctx.batch, spec.heads, ctx.sequence, x.shape[-1]))
 
 
@@ -227,8 +227,8 @@ def _eager(
     tape, dtype = ctx.tape, q.dtype
     # Batch and heads are one axis of the product, which heads in token order are not: they are copied.
     in_token_order = ctx.batch > 1 and isinstance(spec, Attention) and (not joined(spec) or spec.rotary.by_token)
-    shared = spec.kv_heads in (1, spec.heads)
-    copies = in_token_order, in_token_order and shared
+    alone, of_one = spec.kv_heads == spec.heads, spec.kv_heads == 1 and ctx.batch > 1
+    copies = in_token_order, of_one or (in_token_order and alone)
     weights = op.times(tape, _product(ctx, spec, q, k, copies))
     if spec.softcap:
         weights = op.times(tape, weights)
@@ -261,7 +261,7 @@ def _eager(
         (*q.shape[:-1], v.shape[-1]),
         "weights",
         "values",
-        copies=(False, shared and (ctx.batch > 1 or isinstance(spec, LatentAttention))),
+        copies=(False, of_one or (alone and (ctx.batch > 1 or isinstance(spec, LatentAttention)))),
     )
     del held
     ctx.returned_weights = weights.detached()

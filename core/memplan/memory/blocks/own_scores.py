@@ -93,7 +93,8 @@ def _spread(ctx: Context, spec: Attention, x: Tensor) -> Tensor:
     """One key or value is spread over all queries."""
     if spec.kv_heads > 1:
         return x
-    return op.copied(ctx.tape, x, (ctx.batch, spec.heads, ctx.sequence, spec.head_dim))
+    shape = (ctx.batch, spec.heads, ctx.sequence, spec.head_dim)
+    return op.copied(ctx.tape, x, shape) if ctx.batch > 1 else op.spread(ctx.tape, x, shape)
 
 
 def _found(ctx: Context, spec: Attention, weights: Tensor, v: Tensor) -> Tensor:
