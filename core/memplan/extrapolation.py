@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from memplan.architecture.expert_parts import Experts
 from memplan.architecture.parts import Architecture
 from memplan.catalog import Device
-from memplan.memory.setup import names_module
+from memplan.memory.setup import Setup, names_module
 from memplan.memory.sharding import (
     SHARDS_STATES,
     data_parallel_devices,
@@ -68,7 +68,9 @@ def _about_adapters(scenario: Scenario, architecture: Architecture) -> Iterator[
         yield Advice("training.quantization.format", words)
     if training.method not in ("lora", "qlora"):
         return
-    names = [part.name for part in saved_modules(architecture)]
+    if not training.lora.modules_to_save:
+        return
+    names = saved_modules(architecture, Setup.of(training))
     for saved in dict.fromkeys(training.lora.modules_to_save):
         if any(names_module(saved, name) for name in names):
             words = f"A copy of {saved} is counted that trains whole, with its gradients and states."

@@ -176,12 +176,43 @@ def _idle_linear(weight: Weight) -> Linear:
     return Linear(name, inputs, outputs, component=weight.component, idle=True)
 
 
-def saved_modules(architecture: Architecture) -> tuple[Table | Norm | Linear, ...]:
-    """The modules that can be trained whole beside adapters."""
-    first = (architecture.tokens, architecture.positions) if architecture.starts else ()
+def saved_modules(architecture: Architecture, setup: Setup) -> dict[str, tuple[tuple[Weight, ...], int]]:
+    """The modules that can be trained whole beside adapters: their weights, and in how many layers they stand.
+
+    They are those outside the layers, and in the layers norms and linear modules without adapters.
+    """
+    found: dict[str, tuple[tuple[Weight, ...], int]] = {}
+    for part in _outer_modules(architecture):
+        found[part.name] = tuple(part.weights()), 1
+    for layer, count in architecture.kinds.items():
+        for name, weights in _layer_modules(layer, setup).items():
+            before = found[name][1] if name in found else 0
+            found[name] = weights, before + count
+    return found
+
+
+def _outer_modules(architecture: Architecture) -> Iterator[Table | Norm | Linear]:
+    tokens, norm, positions = architecture.tokens, architecture.embedding_norm, architecture.positions
+    first = (tokens, norm, positions) if architecture.starts else ()
     last = (architecture.final_norm, architecture.head) if architecture.ends else ()
-    parts = (*first, *last)
-    return tuple(part for part in parts if part is not None)
+    for part in (*first, *last):
+        if part is not None:
+            yield part
+
+
+def _layer_modules(layer: Layer, setup: Setup) -> dict[str, tuple[Weight, ...]]:
+    found: dict[str, tuple[Weight, ...]] = {}
+    for weight in layer.weights():
+        if weight.component == "norms":
+            name = weight.name.rpartition(".")[0]
+            found[name] = (*found.get(name, ()), weight)
+    if setup.packed:
+        return found
+    for block in (part for part in (layer.attention, layer.mlp) if part is not None):
+        for linear in block.linears():
+            if not setup.adapts(linear):
+                found[f"{block.name}.{linear.name}"] = tuple(linear.weights())
+    return found
 
 
 def _saved(architecture: Architecture, setup: Setup) -> Iterator[HeldTensor]:
@@ -189,11 +220,14 @@ def _saved(architecture: Architecture, setup: Setup) -> Iterator[HeldTensor]:
 
     Source: PEFT 0.21, utils/other.py, ModulesToSaveWrapper.
     """
-    for part in saved_modules(architecture):
-        if setup.saves(part.name):
-            for weight in part.weights():
+    if not setup.saved:
+        return
+    for name, (weights, count) in saved_modules(architecture, setup).items():
+        if setup.saves(name):
+            for weight in weights:
+                copy = _held(weight, setup)
                 yield replace(
-                    _held(weight, setup), name=f"{weight.name} (trained copy)", trains=True, adapter=True, packed=False
+                    copy, name=f"{copy.name} (trained copy)", count=count, trains=True, adapter=True, packed=False
                 )
 
 

@@ -57,6 +57,10 @@ class Context:
             self.parameters[name] = found
         return found
 
+    def _trains(self, module: str) -> bool | None:
+        """True where a copy of this module trains whole; None leaves it to the set-up."""
+        return True if self.setup.saves(module) else None
+
     def linear(self, spec: Linear, x: Tensor, module: str) -> Tensor:
         """A linear module under this set-up: plain, packed in 4 bit, with or without an adapter."""
         name = f"{module}.{spec.name}" if module else spec.name
@@ -73,8 +77,9 @@ class Context:
             return op.to(self.tape, result, before)
 
     def _plain_linear(self, spec: Linear, x: Tensor, name: str) -> Tensor:
-        weight = self.parameter(f"{name}.weight", (spec.outputs, spec.inputs))
-        bias = self.parameter(f"{name}.bias", (spec.outputs,)) if spec.bias else None
+        trains = None if self.setup.adapts(spec) else self._trains(name)
+        weight = self.parameter(f"{name}.weight", (spec.outputs, spec.inputs), trains=trains)
+        bias = self.parameter(f"{name}.bias", (spec.outputs,), trains=trains) if spec.bias else None
         if spec.transposed:
             y = products.linear(self.tape, x, weight, caches_cast=False)
             return y if bias is None else op.plus_row(self.tape, y, bias)
@@ -110,8 +115,9 @@ class Context:
         name = f"{module}.{spec.name}" if module else spec.name
         if spec.modules > 1:
             return self._norms_by_head(spec, x, name)
-        weight = self.parameter(f"{name}.weight", spec.shape) if spec.affine else None
-        bias = self.parameter(f"{name}.bias", spec.shape) if spec.affine and spec.bias else None
+        trains = self._trains(name)
+        weight = self.parameter(f"{name}.weight", spec.shape, trains=trains) if spec.affine else None
+        bias = self.parameter(f"{name}.bias", spec.shape, trains=trains) if spec.affine and spec.bias else None
         with self.tape.inside(name):
             return norms.norm(self.tape, spec.kind, x, weight, bias)
 
@@ -121,10 +127,14 @@ class Context:
         heads = split(self.tape, x, [one] * spec.modules)
         with self.tape.inside(name):
             normed = [
-                norms.norm(self.tape, spec.kind, head, self.parameter(f"{name}.{index}.weight", spec.shape), None)
-                for index, head in enumerate(heads)
+                norms.norm(self.tape, spec.kind, head, gain, None)
+                for head, gain in zip(heads, self._gains(spec, name), strict=True)
             ]
         return joined(self.tape, normed)
+
+    def _gains(self, spec: Norm, name: str) -> list[Parameter]:
+        trains = self._trains(name)
+        return [self.parameter(f"{name}.{index}.weight", spec.shape, trains=trains) for index in range(spec.modules)]
 
     def embed(self, spec: Table, ids: Tensor) -> Tensor:
         """Rows of an embedding table."""
