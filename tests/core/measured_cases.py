@@ -14,25 +14,15 @@ from memplan.result import Estimate
 from memplan.units import GIB
 from tests.core.truth_cases import cases
 
-_TRL_NORMS = (
-    "TRL 0.13 leaves the norms in fp32 and turns the rest back to 16 bit, so that the stream between the layers is "
-    "fp32. A plan cannot tell such a run from one without (fms-077, 079 and 145)."
-)
 _FSDP1_UNITS = (
     "FSDP1 around frozen weights: two gathered layers of 2.7 GiB are counted; one would fit the figure. Smaller layers and "
     "longer sequences are within 4%."
 )
 _LITGPT = "litgpt's own modules keep the whole fused product of attention; the walk is transformers'."
 _LITGPT_4BIT = _LITGPT + " bitsandbytes 0.41 also kept every 4-bit product's input."
-_BIGCODE = "gpt_bigcode before transformers 4.49 computed its loss in 16 bit; the walk turns the logits into fp32."
 
 KNOWN_GAPS: dict[str, tuple[float, str]] = {
-    "fms-001": (0.182, _BIGCODE),
     "fms-042": (0.046, _FSDP1_UNITS),
-    "fms-057": (0.209, _TRL_NORMS),
-    "fms-059": (0.233, _TRL_NORMS),
-    "fms-141": (0.168, _TRL_NORMS),
-    "fms-143": (0.178, _TRL_NORMS),
     "litgpt-011": (0.054, _LITGPT),
     "litgpt-012": (0.234, _LITGPT_4BIT),
     "litgpt-013": (0.239, _LITGPT_4BIT),
@@ -94,6 +84,8 @@ def measured_scenario(case: dict[str, Any]) -> Scenario:
     training, hardware = dict(case["training"]), dict(case["hardware"])
     if training.get("master_weights") == "fp32":
         training["master_weights"] = True
+    if "trl_norms_fp32_residual_fp32" in case.get("version_effects", ()):
+        training["trainer"] = "trl"
     if case["id"] in _ROOM_BYTES:
         card = device_of(Scenario.model_validate({"model": {"parameters": 1}}).hardware.device)
         hardware["used_by_others_bytes"] = card.usable_bytes - _ROOM_BYTES[case["id"]]

@@ -333,6 +333,8 @@ class Architecture:
     """Bytes of each buffer that comes with the model (a causal mask: GPT-BigCode)."""
     logits_scale: bool = False
     """Logits are scaled by a number (Granite, Cohere)."""
+    loss_was_narrow: bool = False
+    """Before transformers 4.49 its loss was computed in the logits' own dtype (GPT-BigCode)."""
     caveat: str = ""
     """What the walk leaves out or takes from a relative, in words for a person."""
     known: bool = True

@@ -40,6 +40,8 @@ class Setup:
     """dtype of what is not packed (embeddings, norms, head)."""
     loss: Literal["plain", "chunked", "fused"]
     stack: Stack
+    norms_dtype: str = ""
+    """dtype of norms where it is not that of what else is not packed."""
     saved: tuple[str, ...] = ()
     """Modules of which PEFT makes a copy that trains whole."""
 
@@ -48,6 +50,9 @@ class Setup:
         """The set-up of a scenario's training on a stack."""
         lora, packed, method = training.lora, training.method == "qlora", training.method
         freezes = method == "freeze"
+        # TRL 0.13, peft_module_casting_to_bf16: after the upcast all but the norms are cast back.
+        recast = packed and training.trainer == "trl" and training.weights_dtype != "fp32"
+        upcast = packed and training.quantization.fp32_unquantized and not recast
         return cls(
             weights_dtype=training.weights_dtype,
             autocast=None if training.autocast == "none" else training.autocast,
@@ -64,7 +69,8 @@ class Setup:
             adapter_dtype=lora.adapter_dtype,
             packed=packed,
             packed_format=training.quantization.format if packed else "nf4",
-            unpacked_dtype="fp32" if packed and training.quantization.fp32_unquantized else training.weights_dtype,
+            unpacked_dtype="fp32" if upcast else training.weights_dtype,
+            norms_dtype="fp32" if recast else "",
             loss="fused" if training.kernels == "liger" else training.loss,
             stack=stack,
             saved=lora.modules_to_save if method in ("lora", "qlora") else (),

@@ -58,7 +58,7 @@ TRACED = Stack(on_device=False)
 def stack_of(training: Training) -> Stack:
     """The stack of a scenario. Versions before 5 are taken to run under the Trainer, which drops the outputs."""
     version = version_of(training.kernels_version)
-    return Stack(version=version, releases_outputs=training.trainer == "accelerate" or version < (5, 0))
+    return Stack(version=version, releases_outputs=training.trainer != "none" or version < (5, 0))
 
 
 def version_of(text: str | None) -> tuple[int, int]:

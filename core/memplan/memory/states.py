@@ -136,7 +136,8 @@ def module_linears(experts: Experts, setup: Setup) -> Iterator[tuple[Linear, int
 
 def _held(weight: Weight, setup: Setup) -> HeldTensor:
     packed = setup.packed and weight.linear and weight.component != "head"
-    dtype = weight.held_in or (setup.weights_dtype if packed else setup.unpacked_dtype)
+    unpacked = (setup.norms_dtype if weight.component == "norms" else "") or setup.unpacked_dtype
+    dtype = weight.held_in or (setup.weights_dtype if packed else unpacked)
     trains, idle = setup.base_trains and not weight.frozen, weight.idle
     return HeldTensor(
         weight.name,

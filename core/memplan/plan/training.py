@@ -190,6 +190,11 @@ class Training(BaseModel):
     kernels_version: str | None = Field(
         None, title="Kernels version", description="The library's version; empty means the newest known."
     )
-    trainer: Literal["none", "accelerate"] = Field(
-        "none", title="Trainer", description="accelerate wraps forward in autocast and turns its outputs to fp32."
+    trainer: Literal["none", "accelerate", "trl"] = Field(
+        "none",
+        title="Trainer",
+        description=(
+            "accelerate wraps forward in autocast and turns its outputs to fp32. trl does so too, and under QLoRA in bf16 "
+            "it keeps norms in fp32 and the rest of what is not quantised in 16 bit: the stream between layers is fp32."
+        ),
     )

@@ -56,6 +56,7 @@ CHOICE_TITLES: dict[str, str] = {
     "unsloth": "Unsloth",
     "mlx": "MLX",
     "accelerate": "Accelerate",
+    "trl": "TRL",
     # quantisation
     "nf4": "NF4",
     "fp4": "FP4",

@@ -68,6 +68,7 @@ def _gpt_bigcode(reader: ConfigReader) -> Architecture:
         positions=Table("wpe", positions, hidden),
         embedding_dropout=reader.fraction("embd_pdrop", 0.1),
         buffers=(positions * positions,),
+        loss_was_narrow=True,
     )
 
 

@@ -116,8 +116,9 @@ class Context:
         if spec.modules > 1:
             return self._norms_by_head(spec, x, name)
         trains = self._trains(name)
-        weight = self.parameter(f"{name}.weight", spec.shape, trains=trains) if spec.affine else None
-        bias = self.parameter(f"{name}.bias", spec.shape, trains=trains) if spec.affine and spec.bias else None
+        dtype, with_bias = self.setup.norms_dtype or None, spec.affine and spec.bias
+        weight = self.parameter(f"{name}.weight", spec.shape, dtype=dtype, trains=trains) if spec.affine else None
+        bias = self.parameter(f"{name}.bias", spec.shape, dtype=dtype, trains=trains) if with_bias else None
         with self.tape.inside(name):
             return norms.norm(self.tape, spec.kind, x, weight, bias)
 
@@ -133,8 +134,11 @@ class Context:
         return joined(self.tape, normed)
 
     def _gains(self, spec: Norm, name: str) -> list[Parameter]:
-        trains = self._trains(name)
-        return [self.parameter(f"{name}.{index}.weight", spec.shape, trains=trains) for index in range(spec.modules)]
+        dtype, trains = self.setup.norms_dtype or None, self._trains(name)
+        return [
+            self.parameter(f"{name}.{index}.weight", spec.shape, dtype=dtype, trains=trains)
+            for index in range(spec.modules)
+        ]
 
     def embed(self, spec: Table, ids: Tensor) -> Tensor:
         """Rows of an embedding table."""

@@ -23,7 +23,8 @@ def head_and_loss(
         if with_loss and ctx.setup.loss == "chunked":
             return None, _chunked_loss(ctx, architecture, x)
         logits = _logits(ctx, architecture, x)
-        return logits, causal_lm_loss(ctx, logits, ids) if with_loss else None
+        narrow = architecture.loss_was_narrow and ctx.setup.stack.copies_shifted_logits and ctx.tape.autocast is None
+        return logits, causal_lm_loss(ctx, logits, ids, upcasts=not narrow) if with_loss else None
 
 
 def _head_weights(ctx: Context, architecture: Architecture) -> tuple[Parameter, Parameter | None]:
@@ -46,14 +47,15 @@ def _logits(ctx: Context, architecture: Architecture, x: Tensor) -> Tensor:
         logits = op.times(tape, logits)
         logits = op.pointwise_by_output(tape, logits, "capped logits")
         logits = op.times(tape, logits)
-    return op.to(tape, logits, "fp32") if ctx.setup.stack.upcasts_in_model else logits
+    upcasts = ctx.setup.stack.upcasts_in_model and not architecture.loss_was_narrow
+    return op.to(tape, logits, "fp32") if upcasts else logits
 
 
-def causal_lm_loss(ctx: Context, logits: Tensor, ids: Tensor) -> Tensor:
+def causal_lm_loss(ctx: Context, logits: Tensor, ids: Tensor, *, upcasts: bool = True) -> Tensor:
     """transformers' ForCausalLMLoss: logits in fp32, targets moved by one, cross-entropy."""
     tape = ctx.tape
     with tape.inside("loss", LOGITS):
-        upcast = op.to(tape, logits, "fp32")
+        upcast = op.to(tape, logits, "fp32") if upcasts else logits
         # Moved by one, a copy; the logits that it is made of stay the caller's.
         scored = op.copied(tape, upcast) if ctx.setup.stack.copies_shifted_logits else upcast
         padded = tape.new((ctx.batch, ctx.sequence + 1), "int64")

@@ -166,7 +166,7 @@ def finish(
     if norm is not None:
         trains = ctx.setup.head_trains or ctx.setup.saves(norm.name)
         for part in ("weight", "bias"):
-            ctx.parameter(f"{norm.name}.{part}", (norm.size,), trains=trains)
+            ctx.parameter(f"{norm.name}.{part}", (norm.size,), dtype=ctx.setup.norms_dtype or None, trains=trains)
     x = ctx.norm(norm, hidden)
     if architecture.ends and len(architecture.projections) > 1:
         x = ctx.linear(architecture.projections[1], x, "")
