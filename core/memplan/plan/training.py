@@ -194,7 +194,7 @@ class Training(BaseModel):
         "none",
         title="Trainer",
         description=(
-            "accelerate wraps forward in autocast and turns its outputs to fp32. trl does so too, and under QLoRA keeps "
+            "accelerate wraps forward in autocast and turns its outputs to fp32. trl does so too, and QLoRA keeps "
             "norms in fp32 and the rest of what is not quantised in 16 bit."
         ),
     )
