@@ -109,7 +109,7 @@ def _ministral3(reader: ConfigReader) -> Architecture:
 def _ernie4_5(reader: ConfigReader) -> Architecture:
     bias = reader.flag("use_bias", False)
     attention = read_attention(reader, qkv_bias=bias, out_bias=bias, default_kv_heads=2, default_head_dim=128)
-    turning = Rotary(pairs=True, spread="once", fp32_heads=True, fp32_tables=True)
+    turning = Rotary(pairs=True, spread="once", fp32_tables=True, fp32_products=True)
     mlp = _gated(reader, bias=bias)
     layer = pre_norm_layer(reader, replace(attention, rotary=turning, dropout=0.0), mlp)
     return compose_decoder(reader, equal_layers(reader, layer), tied_default=True)

@@ -31,7 +31,8 @@ def _weights_of_the_layer_before(ctx: Context, spec: object) -> Tensor | None:
 
     Without checkpoints they are kept for backward anyway.
     """
-    if not isinstance(spec, Attention) or spec.scores == "kernel" or ctx.tape.holding:
+    held_anyway = ctx.tape.holding and ctx.setup.trains
+    if not isinstance(spec, Attention) or spec.scores == "kernel" or held_anyway:
         return None
     if spec.scores == "falcon" and ctx.setup.attention != "eager":
         return None

@@ -167,6 +167,7 @@ def finish(
         trains = ctx.setup.head_trains or ctx.setup.saves(norm.name)
         for part in ("weight", "bias"):
             ctx.parameter(f"{norm.name}.{part}", (norm.size,), dtype=ctx.setup.norms_dtype or None, trains=trains)
+    nothing_held = not hidden.needs_grad  # no layer holds what all of them read
     x = ctx.norm(norm, hidden)
     if architecture.ends and len(architecture.projections) > 1:
         x = ctx.linear(architecture.projections[1], x, "")
@@ -180,6 +181,8 @@ def finish(
     kinds = architecture.kinds
     if not any((layer.attention.alibi and not plain) or layer.attention.scores == "mpt" for layer in kinds):
         ctx.masks.clear()  # others keep what they make of it
+    if nothing_held:
+        ctx.release_shared()
     tape.meter.restart()
     if any(layer.attention.rotary.spread != "no" for layer in architecture.kinds):
         ctx.cos = ctx.sin = None  # layers keep what they spread out, not these

@@ -45,9 +45,13 @@ def joined(spec: Attention) -> bool:
 
 def _turned(tape: Tape, x: Tensor, cos: Tensor, sin: Tensor, *, cast: bool = False) -> Tensor:
     straight = op.mul_by_constant(tape, op.to(tape, x, "fp32") if cast else x, cos, "cosines")
-    crossed = op.rotate_half(tape, x)
-    turned = op.mul_by_constant(tape, op.to(tape, crossed, "fp32") if cast else crossed, sin, "sines")
-    return op.add(tape, straight, turned)
+    return op.add(tape, straight, _crossed(tape, x, sin, cast=cast))
+
+
+def _crossed(tape: Tape, x: Tensor, sin: Tensor, *, cast: bool) -> Tensor:
+    halves = op.rotate_half(tape, x)
+    halves = op.to(tape, halves, "fp32") if cast else halves
+    return op.mul_by_constant(tape, halves, sin, "sines")
 
 
 def _partly_turned(
