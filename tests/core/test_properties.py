@@ -63,6 +63,11 @@ SHARDED = st.fixed_dictionaries(
 )
 
 
+OFFLOADS = st.fixed_dictionaries(
+    {"offload": st.fixed_dictionaries({name: st.booleans() for name in ("optimizer", "parameters", "activations")})}
+)
+
+
 def answer(config: dict[str, Any], training: dict[str, Any], hardware: dict[str, Any] | None = None) -> Estimate:
     return estimate(
         Scenario.model_validate({"model": {"config": config}, "training": training, "hardware": hardware or {}})
@@ -86,7 +91,9 @@ def test_an_estimate_holds_together(config: dict[str, Any], training: dict[str, 
     for one in (*found.first_step, *found.instants):
         assert all(size > 0 for size in one.bytes_by_term.values())
         assert set(one.bytes_by_term) <= set(TERMS)
-        assert one.total_bytes <= found.peak.total_bytes
+        assert one.total_bytes == sum(one.bytes_by_term.values()) <= found.peak.total_bytes
+    assert sum(term.bytes_at_peak for term in found.terms) == found.peak.total_bytes
+    assert all(0 <= term.bytes_at_peak <= term.largest_bytes for term in found.terms)
     assert 0 < found.process.allocated <= found.need.low <= found.need.high
     assert found.process.low <= found.process.total <= found.process.high
     assert 0 <= found.parameters.trainable <= found.parameters.total
@@ -149,6 +156,36 @@ def test_checkpointing_keeps_no_more(config: dict[str, Any], training: dict[str,
     )
     assert checkpointed.bytes.forward_end <= plain.bytes.forward_end
     assert states(checkpointed) == states(plain)
+
+
+@given(config=CONFIGS, training=TRAININGS, hardware=OFFLOADS)
+@SEVERAL
+def test_more_checkpointing_never_keeps_more(
+    config: dict[str, Any], training: dict[str, Any], hardware: dict[str, Any]
+) -> None:
+    """Whatever else is on the host: none keeps no less than full, and full no less than checkpoints on the host.
+
+    Where all that is kept waits on the host, a checkpoint's further arguments (positions, masks) are what is left.
+    """
+    full = {**training, "method": "full"}
+    none, some, most = (
+        answer(config, {**full, "checkpointing": checkpointing}, hardware).bytes.forward_end
+        for checkpointing in ("none", "full", "offload")
+    )
+    assert most <= some
+    assert some <= none or hardware["offload"]["activations"]
+
+
+@given(config=CONFIGS, training=TRAININGS, hardware=OFFLOADS, name=st.sampled_from(["optimizer", "activations"]))
+@SEVERAL
+def test_more_on_the_host_leaves_no_more_on_the_device(
+    config: dict[str, Any], training: dict[str, Any], hardware: dict[str, Any], name: str
+) -> None:
+    here, there = (
+        answer(config, training, {"offload": {**hardware["offload"], name: moved}}).bytes.forward_end
+        for moved in (False, True)
+    )
+    assert there <= here
 
 
 @given(config=CONFIGS, training=TRAININGS)
