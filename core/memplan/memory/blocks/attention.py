@@ -235,11 +235,9 @@ def _eager(
         weights = op.pointwise_by_output(tape, weights, "capped scores")
         weights = op.times(tape, weights)
     if mask is not None:
-        weights = op.plus_constant(tape, weights)
+        weights = op.plus_constant(tape, weights, mask.dtype)
     held: Tensor | None = None
     if isinstance(spec, Attention) and spec.steadied:
-        if mask is not None:
-            weights = op.to(tape, weights, op.promoted(weights.dtype, mask.dtype))
         if spec.sinks:
             weights = beside_sink(ctx, spec.name, spec.heads, weights)
         weights = less_the_largest(ctx, weights)
