@@ -87,11 +87,13 @@ def known_computer() -> ThisComputer | None:
     return this_computer() if this_computer.cache_info().currsize else None
 
 
-def refresh_custom_devices() -> None:
-    """Read the person's file anew, where it has changed since."""
-    if custom_devices().is_stale:
-        custom_devices.cache_clear()
-        _device_index.cache_clear()
+def refresh_custom_devices() -> bool:
+    """Read the person's file anew, where it has changed since; says whether it has."""
+    if not custom_devices().is_stale:
+        return False
+    custom_devices.cache_clear()
+    _device_index.cache_clear()
+    return True
 
 
 def read_devices_again() -> None:

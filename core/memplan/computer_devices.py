@@ -61,6 +61,9 @@ def _device(reading: Reading, known: Callable[[str], Device | None]) -> Device |
         if entry is None:
             return None
         return _with_memory(entry, reading, entry.framework_total_bytes, entry.usable_bytes, entry.usable_basis)
+    if entry is not None and entry.device_class == "unified" and reading.shared_bytes:
+        seen = max(total, reading.shared_bytes)
+        return _with_memory(entry, reading, seen, seen, "the system's memory that the GPU may take (GTT).")
     if reading.is_wddm:
         return _with_memory(entry or _plain(reading), reading, total, total, "Windows shows PyTorch nearly all of it.")
     if entry is not None and abs(total - entry.total_bytes) <= _SAME_SIZE * total:

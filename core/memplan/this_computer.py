@@ -28,7 +28,7 @@ _LEAST_BYTES, _MOST_BYTES = 64 * MIB, 2**50
 """A figure outside is no memory of a device."""
 
 NVIDIA_QUERY = ("--query-gpu=name,memory.total,memory.used,driver_model.current", "--format=csv,noheader,nounits")
-AMD_QUERY = ("--showproductname", "--showmeminfo", "vram", "--json")
+AMD_QUERY = ("--showproductname", "--showmeminfo", "vram", "gtt", "--json")
 APPLE_QUERY = ("hw.memsize", "machdep.cpu.brand_string", "iogpu.wired_limit_mb")
 
 
@@ -43,6 +43,8 @@ class Reading:
     in_use_bytes: int = 0
     """The most that is in use of one of them."""
     count: int = 1
+    shared_bytes: int = 0
+    """AMD: how much of the system's memory the GPU may take (GTT); it counts where it has none of its own."""
     is_wddm: bool = False
     """Windows' display driver model: what does not fit spills into the system's memory instead of failing."""
     wired_limit_mib: int = 0
@@ -163,7 +165,8 @@ def _amd(text: str) -> tuple[Reading, ...]:
         names = {name.casefold(): str(value) for name, value in card.items()}
         name = names.get("card series") or names.get("card model") or names["card sku"]
         total = _memory(int(names["vram total memory (b)"]))
-        found.append(Reading("AMD", name[:100], total, int(names.get("vram total used memory (b)", 0))))
+        used, shared = (int(names.get(key, 0)) for key in ("vram total used memory (b)", "gtt total memory (b)"))
+        found.append(Reading("AMD", name[:100], total, used, shared_bytes=shared))
     return _together(found)
 
 
@@ -199,6 +202,7 @@ def _together(found: Iterable[Reading]) -> tuple[Reading, ...]:
             first.total_bytes,
             in_use_bytes=max(one.in_use_bytes for one in alike),
             count=len(alike),
+            shared_bytes=first.shared_bytes,
             is_wddm=first.is_wddm,
         )
         for first, *others in kinds.values()

@@ -1,12 +1,10 @@
-"""The table of devices: a model of rows that are sorted and filtered at once, and what paints its cells."""
+"""The table of devices: what paints its cells, and what a person does with its rows."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from PySide6.QtCore import (
-    QAbstractTableModel,
     QLineF,
     QModelIndex,
     QPersistentModelIndex,
@@ -16,25 +14,24 @@ from PySide6.QtCore import (
     Qt,
     Signal,
 )
-from PySide6.QtGui import QKeyEvent, QPainter, QPen, QPixmap
-from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QStyleOptionViewItem
+from PySide6.QtGui import QContextMenuEvent, QKeyEvent, QPainter, QPen, QPixmap, QResizeEvent
+from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QMenu, QStyleOptionViewItem
 
-from memplan import Unit
 from memplan_gui.charts.look import hatch
 from memplan_gui.figure_table import PADDING, FigureDelegate, FigureTable
+from memplan_gui.fit_model import AT_THE_RIGHT, FitModel
 from memplan_gui.icons import pixmap
-from memplan_gui.pieces import tip
 from memplan_gui.presenters import fit as fits
-from memplan_gui.presenters.fit import FitFilter, FitRow
+from memplan_gui.presenters.fit import FitRow
 from memplan_gui.presenters.verdict import ICONS
-from memplan_gui.tables import LEFT, RIGHT, ROOT
+from memplan_gui.tables import LEFT, RIGHT
 from memplan_gui.theme import Theme
 
 Index = QModelIndex | QPersistentModelIndex
 ICON = 14
 BAR_HEIGHT, BAR_PADDING = 12.0, 6
 OVER_SPACING = 8.0
-AT_THE_RIGHT = (fits.USABLE, fits.FREE, fits.NODES, fits.BATCH, fits.TOKENS)
+NAME_SHARE, MOST_NAME_WIDTH = 0.4, 300
 WIDTHS = {
     fits.FAVOURITE: 32,
     fits.VERDICT: 126,
@@ -47,109 +44,6 @@ WIDTHS = {
     fits.BATCH: 64,
     fits.TOKENS: 76,
 }
-
-
-class FitModel(QAbstractTableModel):
-    """Rows of devices in the order and under the filter that the person chose."""
-
-    def __init__(self, theme: Theme) -> None:
-        super().__init__()
-        self._theme = theme
-        self._all: tuple[FitRow, ...] = ()
-        self.rows: list[FitRow] = []
-        self.unit: Unit = "gib"
-        self.end = 1.0
-        self.wanted = FitFilter()
-        self.sorted_by, self.descending = fits.VERDICT, False
-
-    @property
-    def every_row(self) -> tuple[FitRow, ...]:
-        """Every row, shown or not."""
-        return self._all
-
-    def show(self, rows: tuple[FitRow, ...], unit: Unit) -> None:
-        """Show other rows."""
-        self._all, self.unit = rows, unit
-        self._arrange()
-
-    def choose(self, wanted: FitFilter) -> None:
-        """Show only some rows."""
-        self.wanted = wanted
-        self._arrange()
-
-    def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
-        """Order the rows by a column."""
-        self.sorted_by, self.descending = column, order == Qt.SortOrder.DescendingOrder
-        self._arrange()
-
-    def change(self, row: FitRow) -> None:
-        """Show one device's row anew; the order stays as it is."""
-        self._all = tuple(row if one.device is row.device else one for one in self._all)
-        for position, one in enumerate(self.rows):
-            if one.device is row.device:
-                self.rows[position] = row
-                self.dataChanged.emit(self.index(position, 0), self.index(position, self.columnCount() - 1))
-
-    def _arrange(self) -> None:
-        """Filter and order; what is selected stays selected."""
-        self.layoutAboutToBeChanged.emit()
-        before = self.persistentIndexList()
-        devices = [self.rows[index.row()].device.id for index in before]
-        shown = fits.kept(self._all, self.wanted)
-        self.rows = fits.ordered(shown, self.sorted_by, descending=self.descending)
-        self.end = fits.bar_end(self.rows)
-        places = {row.device.id: position for position, row in enumerate(self.rows)}
-        after = [
-            self.index(places[device], index.column()) if device in places else QModelIndex()
-            for device, index in zip(devices, before, strict=True)
-        ]
-        self.changePersistentIndexList(before, after)
-        self.layoutChanged.emit()
-
-    def rowCount(self, parent: Index = ROOT) -> int:
-        """Devices that are shown."""
-        return 0 if parent.isValid() else len(self.rows)
-
-    def columnCount(self, parent: Index = ROOT) -> int:
-        """From favourite to tokens."""
-        return 0 if parent.isValid() else len(fits.TIPS)
-
-    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        """A cell's words."""
-        if not index.isValid():
-            return None
-        row, column = self.rows[index.row()], index.column()
-        if role == Qt.ItemDataRole.DisplayRole:
-            return fits.cell(row, column, self.unit)
-        if role == Qt.ItemDataRole.ToolTipRole:
-            return tip(fits.tip_of(row, column, self.unit))
-        if role == Qt.ItemDataRole.AccessibleTextRole:
-            return fits.spoken(row, column, self.unit)
-        if role == Qt.ItemDataRole.TextAlignmentRole:
-            return RIGHT if column in AT_THE_RIGHT else LEFT
-        return None
-
-    def _header(self, section: int) -> str:
-        """A column's name; an arrow says that rows are in its order, on the side away from its figures."""
-        title = "" if section == fits.FAVOURITE else fits.titles(self.unit)[section]
-        if section != self.sorted_by:
-            return title
-        arrow = "↓" if self.descending else "↑"
-        return f"{arrow} {title}" if section in AT_THE_RIGHT else f"{title} {arrow}".strip()
-
-    def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        """The columns' names."""
-        if orientation == Qt.Orientation.Vertical:
-            return None
-        if role == Qt.ItemDataRole.DisplayRole:
-            return self._header(section)
-        if role == Qt.ItemDataRole.AccessibleTextRole:
-            return fits.titles(self.unit)[section]
-        if role == Qt.ItemDataRole.ToolTipRole:
-            return tip(fits.TIPS[section])
-        if role == Qt.ItemDataRole.TextAlignmentRole:
-            return RIGHT if section in AT_THE_RIGHT else LEFT
-        return None
 
 
 class FitDelegate(FigureDelegate):
@@ -230,12 +124,13 @@ class FitTable(FigureTable):
     """Other rows are in sight, or another one is pointed at."""
 
     def __init__(self, theme: Theme) -> None:
-        self.devices = FitModel(theme)
+        self.devices = FitModel()
         super().__init__("Devices", self.devices, theme)
         self.setObjectName("devices")
         delegate = FitDelegate(theme, self.devices)
         delegate.setParent(self)
         self.setItemDelegate(delegate)
+        self.setAccessibleDescription("Enter takes a device into the plan, space marks it, the menu key sorts.")
         self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
         self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
         header = self.horizontalHeader()
@@ -280,6 +175,43 @@ class FitTable(FigureTable):
     def _with_row(self, position: int, tell: Callable[[object], object]) -> None:
         if 0 <= position < len(self.devices.rows):
             tell(self.devices.rows[position].device)
+
+    def _sort_menu(self, menu: QMenu) -> None:
+        """Every column, the one that rows are in the order of marked; again turns the order around."""
+        for column, title in enumerate(fits.titles(self.devices.unit)):
+            is_on = column == self.devices.sorted_by
+            action = menu.addAction(title)
+            action.setCheckable(True)
+            action.setChecked(is_on)
+            turned = is_on and not self.devices.descending
+            order = Qt.SortOrder.DescendingOrder if turned else Qt.SortOrder.AscendingOrder
+            action.triggered.connect(lambda _=False, column=column, order=order: self.sortByColumn(column, order))
+
+    def menu(self) -> QMenu:
+        """What can be done with the device that is pointed at, and with the table: for keyboards too."""
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        if (row := self.current) is not None:
+            device = row.device
+            take = menu.addAction("&Use in the plan")
+            take.setEnabled(not row.is_own)
+            take.triggered.connect(lambda _=False: self.wanted.emit(device))
+            mark = menu.addAction("No &favourite any more" if row.is_favourite else "A &favourite")
+            mark.triggered.connect(lambda _=False: self.marked.emit(device))
+            menu.addSeparator()
+        self._sort_menu(menu.addMenu("&Sort by"))
+        return menu
+
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        """Open the menu: by the mouse, or by the keyboard's own key for it."""
+        self.menu().popup(event.globalPos())
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Names have more room where there is more."""
+        super().resizeEvent(event)
+        others = sum(width for column, width in WIDTHS.items() if column not in (fits.DEVICE, fits.NEED))
+        spare = round((self.viewport().width() - others) * NAME_SHARE)
+        self.horizontalHeader().resizeSection(fits.DEVICE, min(max(spare, WIDTHS[fits.DEVICE]), MOST_NAME_WIDTH))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """The space bar marks the device that is pointed at."""

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import threading
-
-from PySide6.QtCore import QElapsedTimer, QObject, Qt, QTimer, Signal
+from PySide6.QtCore import QElapsedTimer, Qt, QTimer
 from PySide6.QtGui import QGuiApplication, QHideEvent, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy
 
@@ -21,6 +19,7 @@ from memplan import (
     device_fits,
     fit_sentence,
 )
+from memplan_gui.computer_look import ComputerLook
 from memplan_gui.document import PlanDocument
 from memplan_gui.fields import ChoiceEdit, LineEdit
 from memplan_gui.fit_table import FitTable
@@ -37,36 +36,12 @@ QUIET_MS = 120
 """Searches begin when nothing has been edited for so long."""
 SLICE_MS = 4
 """How long they may go on before the window has its turn."""
-LOOK_MS = 50
 DETAIL_LINES = 3
 FILTER_WIDTH, LEAST_FILTER_WIDTH = 260, 110
 
 
 class _PausedError(Exception):
     """A slice of the search is over."""
-
-
-class ComputerLook(QObject):
-    """Asks this computer what it has, beside the window: its tools may take two seconds."""
-
-    found = Signal()
-
-    def __init__(self, parent: QObject) -> None:
-        super().__init__(parent)
-        self._poll = QTimer(self)
-        self._poll.setInterval(LOOK_MS)
-        self._poll.timeout.connect(self._look)
-
-    def start(self) -> None:
-        """Ask, where that has not been done."""
-        if catalog.known_computer() is None and not self._poll.isActive():
-            threading.Thread(target=catalog.this_computer, name="this computer", daemon=True).start()
-            self._poll.start()
-
-    def _look(self) -> None:
-        if catalog.known_computer() is not None:
-            self._poll.stop()
-            self.found.emit()
 
 
 class FitView(AnswerView):
@@ -155,8 +130,7 @@ class FitView(AnswerView):
     def show_answer(self, scenario: Scenario, answer: Answer, unit: Unit) -> None:
         """Hold the scenario against every device; what is searched for follows when nothing has been edited a while."""
         self.computer.start()
-        catalog.refresh_custom_devices()
-        if scenario is not self._scenario:
+        if catalog.refresh_custom_devices() or scenario is not self._scenario:
             self._walks, self._answers = FitWalks(scenario, self._pause), {}
         self._scenario, self._unit = scenario, unit
         try:

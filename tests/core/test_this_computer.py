@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import time
 from collections.abc import Iterator
@@ -90,6 +91,18 @@ def test_amd_s_tool_is_asked(tmp_path: Path, known: None) -> None:
     (device,) = devices_of(look(tool(tmp_path, "rocm-smi", ROCM), "linux"), catalog._known_device).devices
     assert device.usable_bytes == catalog.device("mi300x").usable_bytes
     assert device.in_use_bytes == 297_000_000
+
+
+def test_amd_s_shared_memory_is_what_the_gpu_may_take_of_the_system_s(tmp_path: Path, known: None) -> None:
+    """memory facts: half of 128 GB by default, 62.47 GiB seen by PyTorch; a card with memory of its own has that."""
+    card = {"VRAM Total Memory (B)": str(512 * MIB), "GTT Total Memory (B)": str(64 * GIB)}
+    text = json.dumps({"card0": {"Card Series": "AMD Radeon 8060S", **card}})
+    (device,) = devices_of(look(tool(tmp_path, "rocm-smi", text), "linux"), catalog._known_device).devices
+    assert device.usable_bytes == 64 * GIB
+    card["VRAM Total Memory (B)"] = "206141652992"
+    text = json.dumps({"card0": {"Card Series": "AMD Instinct MI300X", **card}})
+    (device,) = devices_of(look(tool(tmp_path, "rocm-smi", text), "linux"), catalog._known_device).devices
+    assert device.usable_bytes == catalog.device("mi300x").usable_bytes
 
 
 @pytest.mark.parametrize(

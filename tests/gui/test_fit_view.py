@@ -200,6 +200,23 @@ def test_what_is_pointed_at_stays_so_when_the_order_changes(window: Window) -> N
     assert view.table.current.device.id == "rtx-4090"
 
 
+def test_the_menu_does_for_keyboards_what_the_mouse_does(window: Window, settings: Settings) -> None:
+    view = shown(window)
+    point_at(view, "h200-sxm")
+    menu = view.table.menu()
+    take, mark, _, sort = menu.actions()
+    mark.trigger()
+    assert settings.favourites == ["h200-sxm"]
+    columns = sort.menu().actions()  # type: ignore[attr-defined]  # it has one
+    columns[fits.USABLE].trigger()
+    assert (view.table.devices.sorted_by, view.table.devices.descending) == (fits.USABLE, False)
+    usable = [row.fit.usable_bytes for row in view.table.devices.rows]
+    assert usable == sorted(usable)
+    take.trigger()
+    assert window.document.scenario.hardware.device == "h200-sxm"
+    menu.close()
+
+
 def test_the_table_is_copied_as_it_is_shown(window: Window) -> None:
     view = shown(window)
     view.text.setText("a100")

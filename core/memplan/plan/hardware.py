@@ -95,7 +95,12 @@ class Hardware(BaseModel):
 
     model_config = STRICT
 
-    device: str = Field("a100-80gb-sxm", title="Device", min_length=1, description="The device's id in the catalog.")
+    device: str = Field(
+        "a100-80gb-sxm",
+        title="Device",
+        min_length=1,
+        description="The device's id: one of the catalog, one of your own, or this-computer.",
+    )
     devices: ParallelSize = Field(1, title="Devices", description="How many devices the run has.")
     devices_per_node: Annotated[int, Field(ge=1, le=1024)] = Field(
         8, title="Devices per node", description="How many devices one machine holds."
