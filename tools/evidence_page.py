@@ -35,10 +35,10 @@ evidence PLAN` the cases nearest to each scenario.
 
 _TRACES = """## Traces of the framework's own code
 
-{count} set-ups of {families} families of models. Each builds the real Hugging Face model, runs two training steps with
-the real autograd and optimizer on tensors without data, and counts every storage from the operation that makes it until
-its last reference goes, in the allocator's blocks. Python 3.11, torch 2.13, transformers 5.24, peft 0.21. Parameters,
-trained and in all, are counted exactly in {counted} of the {count}.
+{count} set-ups of {families} families of models. Each builds the real model of transformers, or of the stack that it
+names, runs two training steps with the real autograd and optimizer on tensors without data, and counts every storage
+from the operation that makes it until its last reference goes, in the allocator's blocks. Python 3.11, torch 2.13,
+transformers 5.24, peft 0.21. Parameters, trained and in all, are counted exactly in {counted} of the {count}.
 """
 
 _RUNS = """## Runs on real devices

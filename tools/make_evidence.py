@@ -32,6 +32,7 @@ TRACED = {
     "families_dense.json": "dense families",
     "families.json": "further families",
     "families_experts.json": "experts and linear attention",
+    "stacks.json": "other training stacks",
 }
 """Files of traces, and what their cases are called."""
 BAND_SHARE = 0.95

@@ -10,8 +10,9 @@ from dataclasses import dataclass, replace
 
 from memplan.architecture.counts import total
 from memplan.architecture.dividing import part_of
+from memplan.architecture.stacks import is_run_by
 from memplan.architecture.stages import Stage, stages, the_whole
-from memplan.chosen_model import ChosenModel, chosen_model
+from memplan.chosen_model import ChosenModel, chosen_model, run_by
 from memplan.memory.account import States, exact_states, states_of_size
 from memplan.memory.gathering import Gathering, compute_setup, gathering_of
 from memplan.memory.instants import Timeline, timeline, work_of
@@ -25,7 +26,7 @@ from memplan.memory.sharding import (
     off_device,
     sharded,
 )
-from memplan.memory.stack import TRACED, stack_of
+from memplan.memory.stack import stack_of, traced
 from memplan.memory.step import Work
 from memplan.memory.symbols import Symbols
 from memplan.memory.zero import backward_buckets, lasting_buckets, persistent, with_step_copies
@@ -97,7 +98,7 @@ class Allocation:
 
     def traced_bytes(self) -> TraceBytes:
         """Walk again, as a trace sees it: on a CPU, with the newest library."""
-        setup, states, gathering = replace(self.setup, stack=TRACED), self.states, self.gathering
+        setup, states, gathering = replace(self.setup, stack=traced(self.setup.stack)), self.states, self.gathering
         if self.setup.stack.experts_are_modules:  # other tensors hold the same weights
             states, gathering = _on_one_device(self.chosen, self.stage, setup, self.scenario)
         return _walked(self.chosen, self.stage, setup, self.scenario, states, gathering).bytes
@@ -110,8 +111,9 @@ def allocation(scenario: Scenario) -> Allocation:
         ConfigError: the model's configuration does not describe a model.
         UnknownEntryError: the catalog has no such model.
     """
-    chosen, hardware = chosen_model(scenario.model), scenario.hardware
-    setup = Setup.of(scenario.training, stack_of(scenario.training))
+    chosen, hardware = run_by(chosen_model(scenario.model), scenario.training.kernels), scenario.hardware
+    own_modules = is_run_by(chosen.architecture, scenario.training.kernels)
+    setup = Setup.of(scenario.training, stack_of(scenario.training, own_modules=own_modules))
     whole = _states(chosen, the_whole(chosen.architecture), setup, scenario)
     found = [
         _on_a_stage(chosen, stage, setup, scenario, whole)

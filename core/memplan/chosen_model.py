@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
+from memplan.architecture import stacks
 from memplan.architecture.counts import total
 from memplan.architecture.from_config import architecture_of
 from memplan.architecture.parts import Architecture
 from memplan.catalog import model as catalog_model
 from memplan.errors import ConfigError
 from memplan.plan.model_choice import ModelChoice
+from memplan.plan.training import Kernels
 from memplan.result import Advice
 from memplan.units import counted, format_count
 
@@ -46,6 +48,15 @@ def chosen_model(choice: ModelChoice) -> ChosenModel:
         return _from_config(choice.name or _config_name(choice.config), choice.config)
     assert choice.parameters is not None, "the plan's own check allows nothing else"
     return _from_size(choice.name or "", choice.parameters, choice.layers, choice.hidden_size, choice.vocab_size)
+
+
+def run_by(chosen: ChosenModel, kernels: Kernels) -> ChosenModel:
+    """The model as a stack's own modules hold it; a head that is no longer tied counts."""
+    architecture = stacks.run_by(chosen.architecture, kernels)
+    if architecture is chosen.architecture:
+        return chosen
+    more = total(architecture) - total(chosen.architecture)
+    return replace(chosen, architecture=architecture, parameters=chosen.parameters + more)
 
 
 def _config_name(config: Mapping[str, Any]) -> str:

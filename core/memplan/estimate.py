@@ -85,6 +85,8 @@ def _basis(unproven: tuple[Advice, ...], setup: Setup) -> Basis:
     """Traces are of the newest library; older ones were held against measured runs, other losses read in source."""
     if unproven:
         return "extrapolated"
+    if setup.stack.kernels == "litgpt":  # its chunked loss was traced with its modules
+        return "measured" if setup.stack.keeps_packed_inputs else "traced"
     if setup.loss != "plain":
         return "published"
     return "traced" if setup.stack.version >= (5, 0) else "measured"

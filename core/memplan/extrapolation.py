@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from memplan.architecture.expert_parts import Experts
 from memplan.architecture.parts import Architecture
+from memplan.architecture.stacks import is_run_by
 from memplan.catalog import Device
 from memplan.memory.setup import Setup, names_module
 from memplan.memory.sharding import (
@@ -38,6 +39,7 @@ def extrapolations(scenario: Scenario, architecture: Architecture, device: Devic
     if device.vendor not in ("NVIDIA", "AMD"):
         words = f"PyTorch's kernels for {device.vendor} devices have not been held against truth: CUDA's are counted."
         yield Advice("hardware.device", words)
+    yield from _about_kernels(scenario, architecture)
     yield from _about_training(scenario)
     yield from _about_adapters(scenario, architecture)
     yield from _about_sharding(scenario)
@@ -45,11 +47,17 @@ def extrapolations(scenario: Scenario, architecture: Architecture, device: Devic
     yield from _about_offload(scenario)
 
 
+def _about_kernels(scenario: Scenario, architecture: Architecture) -> Iterator[Advice]:
+    kernels, loss = scenario.training.kernels, scenario.training.loss
+    if not is_run_by(architecture, kernels):
+        words = f"{kernels}'s modules are counted as transformers', which may keep more or less."
+        yield Advice("training.kernels", _KERNELS.get(kernels, words))
+    elif kernels == "litgpt" and loss == "fused":
+        yield Advice("training.loss", "litgpt has no fused loss: Liger's is counted.")
+
+
 def _about_training(scenario: Scenario) -> Iterator[Advice]:
     training = scenario.training
-    if training.kernels != "transformers":
-        words = f"{training.kernels}'s modules are counted as transformers', which may keep more or less."
-        yield Advice("training.kernels", _KERNELS.get(training.kernels, words))
     if training.optimizer_in_backward:
         yield Advice("training.optimizer_in_backward", "Gradients are counted as gone once their layer is through.")
     if training.checkpointing == "selective":

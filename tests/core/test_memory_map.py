@@ -57,6 +57,7 @@ TRAININGS = st.fixed_dictionaries(
         "checkpointing": st.sampled_from(["none", "full", "offload"]),
         "attention": st.sampled_from(["eager", "sdpa", "flash"]),
         "loss": st.sampled_from(["plain", "chunked", "fused"]),
+        "kernels": st.sampled_from(["transformers", "litgpt"]),
         "kernels_version": st.sampled_from([None, "4.48", "4.45"]),
     }
 )

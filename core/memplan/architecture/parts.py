@@ -15,10 +15,12 @@ if TYPE_CHECKING:
     from memplan.architecture.latent_parts import LatentAttention
     from memplan.architecture.linear_parts import StateMixer
 
-NormKind = Literal["rms", "late_rms", "gemma_rms", "layer", "fp32_layer", "layer_1p", "centred"]
-"""late_rms: the gain in fp32 as well (OLMo 2). fp32_layer: in fp32 whatever the input (OLMo). layer_1p: the gain is
-1 + weight (Nemotron). centred: a layer norm of single operations in fp32 (Cohere)."""
+NormKind = Literal["rms", "late_rms", "gemma_rms", "litgpt_rms", "layer", "fp32_layer", "layer_1p", "centred"]
+"""late_rms: the gain in fp32 as well (OLMo 2). litgpt_rms: so does litgpt, whose square is a product. fp32_layer: in
+fp32 whatever the input (OLMo). layer_1p: the gain is 1 + weight (Nemotron). centred: a layer norm of single operations
+in fp32 (Cohere)."""
 Activation = Literal["silu", "gelu", "gelu_tanh", "gelu_new", "relu", "relu2", "xielu", "bloom_gelu"]
+Modules = Literal["transformers", "litgpt"]
 Component = Literal["embeddings", "attention", "mlp", "experts", "norms", "head"]
 
 
@@ -64,6 +66,8 @@ class Linear:
     transposed: bool = False
     """The product reads the weight's transpose, a tensor that autocast does not remember; the bias is added by an
     operation of its own (Falcon)."""
+    parts: tuple[tuple[str, int], ...] = ()
+    """Of several matrices in one: the name under which adapters reach each, and how many heads wide it is (litgpt)."""
 
     def weights(self) -> Iterator[Weight]:
         """The matrix, then the bias."""
@@ -119,6 +123,8 @@ class Rotary:
     """Heads are turned before they are moved forward (GPT-J)."""
     stored: bool = False
     """Cosines and sines are rows of a stored table (GPT-J)."""
+    buffered: bool = False
+    """Cosines and sines of the longest sequence are buffers of the model, in fp32 (litgpt)."""
     pairs: bool = False
     """Neighbours are turned, not halves of the head (Cohere, GLM)."""
     spread: Literal["no", "once", "each"] = "no"
@@ -260,6 +266,8 @@ class Layer:
     post_norm: bool = False
     """Norms stand after the residual sums (OPT-350m)."""
     dropout: float = 0.0
+    modules_of: Modules = "transformers"
+    """Whose modules run the layer."""
     holds_attention: bool = False
     """The attention's output has a name of its own, and lives until the layer is through (Llama 4)."""
 

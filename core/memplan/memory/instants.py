@@ -10,6 +10,7 @@ from memplan.memory.account import States
 from memplan.memory.gathering import Gathering
 from memplan.memory.setup import Setup
 from memplan.memory.sharding import gradients_leave
+from memplan.memory.states import position_bytes
 from memplan.memory.step import Moment, Passes, Work, passes
 from memplan.memory.storage import Size, rounded
 from memplan.memory.zero import gradients_have_places
@@ -47,10 +48,14 @@ def timeline(
         walked = replace(walked, backward=backward)
     walked = _with_others_in_flight(walked, work.in_flight)
     present = states.gradients if accumulates(work.setup, training, states, hardware) else 0
-    ids = ids_bytes(batch, sequence)
+    positions = position_bytes(work.architecture, sequence)
+    ids = ids_bytes(batch, sequence) + positions
     later = _instants(states, walked, present, ids, 2, trains)
     first = _instants(states, walked, present, ids, 1, trains) if trains else ()
-    return Timeline(later, first, _trace_bytes(states, walked, present, ids, trains), walked, work.in_flight)
+    loaded: dict[TermName, int] = {"weights": states.weights, "adapters": states.adapters, "activations": positions}
+    later = (Instant("loaded", 0, "", _in_order(loaded)), *later)
+    traced = replace(_trace_bytes(states, walked, present, ids, trains), loaded=states.loaded + positions)
+    return Timeline(later, first, traced, walked, work.in_flight)
 
 
 def work_of(
@@ -157,9 +162,6 @@ def _instants(states: States, walked: Passes, present: int, ids: int, step: int,
             "temporary buffers": states.step_temporary,
         }
         found.append(Instant("optimizer_step", step, "", _in_order(at_step)))
-    if step > 1:
-        loaded: dict[TermName, int] = {"weights": states.weights, "adapters": states.adapters}
-        found.insert(0, Instant("loaded", 0, "", _in_order(loaded)))
     return tuple(found)
 
 

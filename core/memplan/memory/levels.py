@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from memplan.memory.account import States
 from memplan.memory.instants import accumulates, before_the_walk, beside_the_ids
+from memplan.memory.states import position_bytes
 from memplan.memory.step import Candidate, Work, moments
 from memplan.memory.storage import Level
 from memplan.memory.symbols import Symbols, fullest
@@ -43,7 +44,7 @@ def levels_of(
     before = before_the_walk(states, present, states.optimizer)
     before += (work.in_flight - 1) * found.kept
     backward = _on_top(found.backward, before)
-    ids = 8 * symbols.batch * symbols.sequence
+    ids = 8 * symbols.batch * symbols.sequence + position_bytes(work.architecture, symbols.sequence)
     at_step = Level(beside_the_ids(states, trains=training.method != "inference") + ids, 0)
     plain = (*_on_top((*found.forward, found.loss, found.forward_end), before), at_step)
     if most_gradients is None:

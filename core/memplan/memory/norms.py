@@ -20,6 +20,8 @@ def norm(tape: Tape, kind: NormKind, x: Tensor, weight: Parameter | None, bias: 
         return _centred_norm(tape, x, weight)
     if kind == "gemma_rms":
         return _gemma_rms_norm(tape, x, weight)
+    if kind == "litgpt_rms":
+        return _litgpt_rms_norm(tape, x, weight)
     return _rms_norm(tape, x, weight, late=kind == "late_rms")
 
 
@@ -47,6 +49,16 @@ def _gemma_rms_norm(tape: Tape, x: Tensor, weight: Parameter) -> Tensor:
     x = op.to(tape, x, "fp32")
     x = op.mul_by_row_scalar(tape, x, op.rsqrt(tape, op.plus_constant(tape, op.square_mean(tape, x))))
     return op.to(tape, op.scale(tape, x, _as_tensor(tape, weight, "fp32")), dtype)
+
+
+def _litgpt_rms_norm(tape: Tape, x: Tensor, weight: Parameter) -> Tensor:
+    """litgpt's RMSNorm: x * x for the square, the gain in fp32, then back to the input's dtype."""
+    dtype = x.dtype
+    x = op.to(tape, x, "fp32")
+    variance = op.mean(tape, op.mul(tape, x, x, role_a="input in fp32", role_b="input in fp32"))
+    normed = op.mul_by_row_scalar(tape, x, op.rsqrt(tape, op.plus_constant(tape, variance)))
+    gain = weight if weight.dtype == "fp32" else _as_tensor(tape, weight, "fp32")
+    return op.to(tape, op.scale(tape, normed, gain), dtype)
 
 
 def _layer_norm_1p(tape: Tape, x: Tensor, weight: Parameter, bias: Parameter | None) -> Tensor:

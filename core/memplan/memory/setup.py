@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from memplan.architecture.expert_parts import Experts
-from memplan.architecture.parts import Linear, Table
+from memplan.architecture.parts import Component, Linear, Table
 from memplan.memory.stack import TRACED, Stack
 from memplan.plan.training import Training
 
@@ -79,6 +79,8 @@ class Setup:
     @property
     def makes_inputs_need_gradients(self) -> bool:
         """Whether embeddings are told to need gradients: with checkpoints PEFT asks for it, and transformers 5."""
+        if not self.stack.asks_inputs_for_gradients:
+            return False
         return self.checkpointing and self.trains and (self.adapted or self.stack.version >= (5, 0))
 
     def table_trains(self, tied: bool) -> bool:
@@ -133,6 +135,16 @@ class Setup:
             return None
         return Linear(router.name, experts.hidden, experts.count, component="experts")
 
+    def packs(self, component: Component) -> bool:
+        """Whether a linear module's matrix is packed: all but the head's, unless the stack packs that too."""
+        return self.packed and (component != "head" or self.stack.packs_head)
+
+    def adapted_heads(self, linear: Linear) -> tuple[int, ...]:
+        """Of a matrix with parts: how many heads each part is wide that gets an adapter."""
+        if not self.adapted:
+            return ()
+        return tuple(heads for name, heads in linear.parts if self.targets is None or name in self.targets)
+
     def adapts(self, linear: Linear) -> bool:
         """Whether this linear module gets an adapter.
 
@@ -140,6 +152,8 @@ class Setup:
         """
         if not self.adapted or not (linear.adaptable or self.packed):
             return False
+        if linear.parts:
+            return bool(self.adapted_heads(linear))
         if self.targets is None:
             return linear.name not in ("lm_head", "embed_out")
         return linear.name in self.targets

@@ -6,15 +6,18 @@ Sources: transformers 4.45.2, 4.48.1 and 5.24; PyTorch 2.13, aten/src/ATen/nativ
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from memplan.plan.training import Training
+from memplan.plan.training import Kernels, Training
 
 NEWEST = (5, 24)
 """The transformers version that the walk follows when a plan names none."""
 
 OLDEST = (4, 20)
 """The oldest that measured runs were held against."""
+
+LITGPT_BNB_043 = (0, 5)
+"""The first litgpt whose releases ask for bitsandbytes 0.43 or later."""
 
 _VERSION = re.compile(r"v?([0-9]+)(?:\.([0-9]+))?(?:[.a-z+-][.a-z0-9+-]*)?")
 """Major, minor, and what may stand behind: 4.48.1, 5.0.dev0, 4.45rc1."""
@@ -29,6 +32,20 @@ class Stack:
     version: tuple[int, int] = NEWEST
     releases_outputs: bool = False
     """The trainer keeps the loss alone: logits go when forward is over."""
+    kernels: Kernels = "transformers"
+    """Whose modules run."""
+    keeps_packed_inputs: bool = False
+    """4-bit products keep their input, as bitsandbytes' did before 0.43."""
+
+    @property
+    def packs_head(self) -> bool:
+        """Whether the head is packed in 4 bit as all linear modules are (Lightning's plug-in for bitsandbytes)."""
+        return self.kernels == "litgpt"
+
+    @property
+    def asks_inputs_for_gradients(self) -> bool:
+        """Whether embeddings are told to need gradients where checkpoints need some."""
+        return self.kernels != "litgpt"
 
     @property
     def reentrant(self) -> bool:
@@ -55,8 +72,19 @@ TRACED = Stack(on_device=False)
 """What traces run on."""
 
 
-def stack_of(training: Training) -> Stack:
-    """The stack of a scenario. Versions before 5 are taken to run under the Trainer, which drops the outputs."""
+def traced(stack: Stack) -> Stack:
+    """The same stack as its traces run it: on a CPU, with the newest versions."""
+    return replace(TRACED, kernels=stack.kernels, keeps_packed_inputs=stack.keeps_packed_inputs)
+
+
+def stack_of(training: Training, *, own_modules: bool = True) -> Stack:
+    """The stack of a scenario; transformers where the kernels' own modules are not walked.
+
+    Versions before 5 are taken to run under the Trainer, which drops the outputs.
+    """
+    if training.kernels == "litgpt" and own_modules:
+        old = is_version(training.kernels_version or "") and version_of(training.kernels_version) < LITGPT_BNB_043
+        return Stack(kernels="litgpt", keeps_packed_inputs=old)
     version = version_of(training.kernels_version)
     return Stack(version=version, releases_outputs=training.trainer != "none" or version < (5, 0))
 

@@ -14,7 +14,7 @@ from math import prod
 from memplan.architecture.expert_parts import Experts
 from memplan.architecture.parts import Architecture, Layer, Linear, Norm, Table, Weight, rotary_tables
 from memplan.memory.setup import Setup
-from memplan.memory.storage import rounded
+from memplan.memory.storage import Size, rounded
 from memplan.number_formats import BYTES_PER_VALUE
 from memplan.plan.training import Training
 
@@ -135,7 +135,7 @@ def module_linears(experts: Experts, setup: Setup) -> Iterator[tuple[Linear, int
 
 
 def _held(weight: Weight, setup: Setup) -> HeldTensor:
-    packed = setup.packed and weight.linear and weight.component != "head"
+    packed = weight.linear and setup.packs(weight.component)
     unpacked = (setup.norms_dtype if weight.component == "norms" else "") or setup.unpacked_dtype
     dtype = weight.held_in or (setup.weights_dtype if packed else unpacked)
     trains, idle = setup.base_trains and not weight.frozen, weight.idle
@@ -236,7 +236,12 @@ def _adapter(linear: Linear, setup: Setup, count: int) -> Iterator[HeldTensor]:
     if not setup.adapts(linear):
         return
     rank, trains = setup.rank, not linear.idle
-    for name, shape in (("lora_A", (rank, linear.inputs)), ("lora_B", (linear.outputs, rank))):
+    shapes = (rank, linear.inputs), (linear.outputs, rank)
+    if linear.parts:  # one pair of matrices for all parts that are adapted
+        heads = setup.adapted_heads(linear)
+        width = linear.outputs // sum(each for _, each in linear.parts)
+        shapes = (rank * len(heads), linear.inputs), (sum(heads) * width, rank)
+    for name, shape in zip(("lora_A", "lora_B"), shapes, strict=True):
         full = f"{linear.name}.{name}"
         yield HeldTensor(full, shape, count, setup.adapter_dtype, trains, adapter=True, idle=linear.idle)
 
@@ -305,11 +310,18 @@ def packed_scale_bytes(values: int, *, double_quant: bool) -> int:
     return scales + 4 * scales // NESTED_BLOCK if double_quant else 4 * scales
 
 
+def position_bytes(architecture: Architecture, sequence: Size) -> Size:
+    """Cosines and sines of the longest sequence, in fp32, where they are buffers of the model."""
+    layers = [layer for layer in architecture.kinds if layer.attention.rotary.buffered]
+    return sum(2 * 4 * sequence * width for _, width in rotary_tables(layers))
+
+
 def buffer_bytes(architecture: Architecture) -> int:
     """Buffers that come with the model: two copies of each table's rotary frequencies, corrections of routers, an
     embedding scale, and those that the composition names.
     """
-    made = [layer for layer in architecture.kinds if not layer.attention.rotary.stored]
+    kinds = [layer for layer in architecture.kinds if not layer.attention.rotary.buffered]
+    made = [layer for layer in kinds if not layer.attention.rotary.stored]
     rotary = sum(2 * int(rounded(4 * (width // 2))) for _, width in rotary_tables(made))
     experts = ((layer.mlp, count) for layer, count in architecture.kinds.items() if isinstance(layer.mlp, Experts))
     corrections = sum(count * int(rounded(mlp.buffer_bytes)) for mlp, count in experts)

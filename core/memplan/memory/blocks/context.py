@@ -65,7 +65,7 @@ class Context:
         """A linear module under this set-up: plain, packed in 4 bit, with or without an adapter."""
         name = f"{module}.{spec.name}" if module else spec.name
         with self.tape.inside(name):
-            if self.setup.packed and spec.component != "head":
+            if self.setup.packs(spec.component):
                 return self._packed_linear(spec, x, name)
             result = self._plain_linear(spec, x, name)
             if not self.setup.adapts(spec):

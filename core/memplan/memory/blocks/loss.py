@@ -6,6 +6,7 @@ from memplan.architecture.parts import Architecture
 from memplan.memory import operations as op
 from memplan.memory import products
 from memplan.memory.blocks.context import Context
+from memplan.memory.blocks.litgpt_loss import litgpt_head_and_loss
 from memplan.memory.storage import LOGITS, Size
 from memplan.memory.tape import Grads, Parameter, Tensor, given
 
@@ -14,10 +15,13 @@ TORCHTUNE_CHUNKS = 8
 
 
 def head_and_loss(
-    ctx: Context, architecture: Architecture, x: Tensor, ids: Tensor, with_loss: bool
+    ctx: Context, architecture: Architecture, last: list[Tensor], ids: Tensor, with_loss: bool
 ) -> tuple[Tensor | None, Tensor | None]:
-    """Logits (which the caller holds) and loss of the last hidden states."""
+    """Logits (which the caller holds) and loss of the last hidden states, given as the one reference to them."""
     with ctx.tape.inside(architecture.head.name, LOGITS):
+        if ctx.setup.stack.kernels == "litgpt" and ctx.setup.loss != "fused":
+            return litgpt_head_and_loss(ctx, architecture, last, _head_weights(ctx, architecture), with_loss)
+        x = last[0]
         if with_loss and ctx.setup.loss == "fused":
             return None, _fused_loss(ctx, architecture, x)
         if with_loss and ctx.setup.loss == "chunked":

@@ -83,7 +83,7 @@ def positions_and_masks(ctx: Context, layers: Sequence[Layer], tape: Tape) -> li
     held: list[Tensor] = []
     dtype = ctx.setup.unpacked_dtype
     tables = rotary_tables(layers)
-    if tables:
+    if tables and not any(layer.attention.rotary.buffered for layer in layers):
         held.append(tape.new((1, ctx.sequence), "int64"))
     for _, width in tables:
         if ctx.cos is not None and ctx.sin is not None:
@@ -92,6 +92,9 @@ def positions_and_masks(ctx: Context, layers: Sequence[Layer], tape: Tape) -> li
         form = next(layer.attention.rotary.form for layer in layers if layer.attention.rotary_dim)
         rows = ctx.batch if any(layer.attention.rotary.per_row for layer in layers) else 1
         shape = (rows, ctx.sequence, width // 2 if form == "half_cosines" else width)
+        if any(layer.attention.rotary.buffered for layer in layers):
+            ctx.cos, ctx.sin = tape.new(shape, "fp32"), tape.new(shape, "fp32")  # there before the step, and after it
+            continue
         angles = tape.new(shape, "fp32")
         ctx.cos = op.to(tape, tape.new(shape, "fp32"), "fp32" if form == "complex" else of_table)
         ctx.sin = op.to(tape, tape.new(shape, "fp32"), of_table) if form != "complex" else ctx.cos
@@ -188,6 +191,8 @@ def finish(
         ctx.cos = ctx.sin = None  # layers keep what they spread out, not these
     if not architecture.ends:
         return LossState(None, x, model_end)
-    # x, the last hidden state, stays a local until forward returns.
-    logits, loss = head_and_loss(ctx, architecture, x, ids, with_loss)
+    # The last hidden state stays a local until forward returns, which may be before the loss.
+    result = [x]
+    del x
+    logits, loss = head_and_loss(ctx, architecture, result, ids, with_loss)
     return LossState(logits, loss, model_end)
