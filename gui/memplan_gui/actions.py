@@ -54,6 +54,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("previous", "&Scenario", "&Previous", "Ctrl+PgUp"),
     Command("next", "&Scenario", "&Next", "Ctrl+PgDown"),
     Command("-", "&Scenario"),
+    Command("make_fit", "&Scenario", "Make it &fit", "Ctrl+M"),
     Command("levers:", "&Scenario", "Le&vers"),
     Command("show_gb", "&View", "Amounts in &GB (10⁹ bytes)", "Ctrl+G", checkable=True),
     Command("show_first_step", "&View", "The &first step", "Ctrl+T", checkable=True),

@@ -16,6 +16,7 @@ from memplan_gui.evidence_view import EvidenceView
 from memplan_gui.fit_view import FitView
 from memplan_gui.lever_menu import add_levers
 from memplan_gui.lever_strip import LeverStrip
+from memplan_gui.make_fit_view import MakeFitView
 from memplan_gui.notice_bar import NoticeBar
 from memplan_gui.pieces import column, hairline, label, row, shown, tool_button
 from memplan_gui.presenters.answer import Answer
@@ -57,6 +58,8 @@ class AnswerPanel(QWidget):
         self.unit_switch.set_tool_tips({"gib": "1 GiB is 2^30 bytes.", "gb": "1 GB is 10^9 bytes."})
         tip = "Write the chart as PNG, SVG or PDF (Ctrl+E)"
         self.export_button = tool_button("button", "Export chart", text="Export chart…", tip=tip)
+        self.fit_button = tool_button("button", "Make it fit", text="Make it fit")
+        self.fit_button.setToolTip("Search for the least costly set of levers that fits (Ctrl+M)")
         self._said = label("", "caption")
         self._silence = QTimer(self)
         self._silence.setSingleShot(True)
@@ -76,10 +79,12 @@ class AnswerPanel(QWidget):
         self.splitter = self._memory()
         self.views = Views("Memory", self.splitter)
         self.views.add_view("Fit", lambda: FitView(document, settings, theme))
+        self.views.add_view("Make it fit", lambda: MakeFitView(document, settings, theme))
         self.views.add_view("Map", lambda: _map_view(document, theme))
         self.views.add_view("Compare", lambda: CompareView(document, answers, theme))
         self.views.add_view("Evidence", lambda: EvidenceView(theme))
         self._arrange()
+        self.fit_button.clicked.connect(lambda: self.views.show_view("Make it fit"))
         self.verdict.basis_wanted.connect(lambda: self.views.show_view("Evidence"))
         self.chart.pinned.connect(self.explain)
         self.chart.step_chosen.connect(self._show_details)
@@ -104,6 +109,7 @@ class AnswerPanel(QWidget):
         head.addWidget(self.tabs, 1, Qt.AlignmentFlag.AlignBottom)
         head.addWidget(self._said)
         head.addWidget(self.unit_switch)
+        head.addWidget(self.fit_button)
         head.addWidget(self.export_button)
         top = column(spacing=GAP, margins=(MARGIN, GAP, MARGIN, 4))
         top.addWidget(self.notice)

@@ -100,6 +100,16 @@ class Settings:
     def favourites(self, devices: list[str]) -> None:
         self._store.setValue("favourites", devices)
 
+    def kept(self, usual: frozenset[str]) -> list[str]:
+        """What must stay as it is while a plan is made to fit; the usual where nobody chose."""
+        found = self._store.value("kept", None)
+        names = found if isinstance(found, list) else [found]
+        return list(usual) if found is None else [name for name in names if isinstance(name, str) and name]
+
+    def set_kept(self, names: frozenset[str]) -> None:
+        """Remember what must stay."""
+        self._store.setValue("kept", sorted(names))
+
     def state(self, name: str) -> QByteArray:
         """The state of the window, or of a splitter in it; empty when unknown."""
         value = self._store.value(f"window/{name}")

@@ -194,6 +194,7 @@ class Window(QMainWindow):
             "zoom_in": lambda: chart.zoom(ZOOM),
             "zoom_out": lambda: chart.zoom(1 / ZOOM),
             "show_all": chart.show_all,
+            "make_fit": panel.fit_button.click,
             "show_breakdown": lambda: panel.details.show_view(panel.details.breakdown),
             "show_explanation": lambda: panel.details.show_view(panel.details.explanation),
             "go_to_plan": self.plan_panel.focus_first,

@@ -14,10 +14,10 @@ PREFERENCE_TITLES: dict[Preference, str] = {
     "method": "Method",
     "optimizer": "Optimizer",
     "precision": "Precision",
-    "sequence_length": "Sequence length",
-    "effective_batch": "Effective batch",
-    "devices": "Number of devices",
-    "host": "Nothing on the host",
+    "sequence_length": "Sequence",
+    "effective_batch": "Batch",
+    "devices": "Devices",
+    "host": "No offload",
 }
 PREFERENCE_WORDS: dict[Preference, str] = {
     "method": "What is trained stays: no LoRA or 4-bit base instead, no lower rank.",

@@ -1,0 +1,46 @@
+"""What must stay as it is while a plan is made to fit."""
+
+from __future__ import annotations
+
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QGridLayout, QSizePolicy, QToolButton, QWidget
+
+from memplan import PREFERENCE_TITLES, PREFERENCE_WORDS, PREFERENCES, Preference
+from memplan_gui.lever_strip import even_columns
+from memplan_gui.pieces import tip, tool_button
+
+KEEP_WIDTH = 104
+LEAST_WIDTH = 80
+GAP = 8
+
+
+class KeepRow(QWidget):
+    """What must stay as it is: a toggle for each, in as many columns as there is room for."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setAccessibleName("What must stay as it is")
+        self.toggles: dict[Preference, QToolButton] = {}
+        self._grid = QGridLayout(self)
+        self._grid.setSpacing(GAP)
+        self._grid.setContentsMargins(0, 0, 0, 0)
+        self._columns = 0
+        for one in PREFERENCES:
+            toggle = tool_button(
+                "button", f"Keep: {PREFERENCE_TITLES[one]}", text=PREFERENCE_TITLES[one], checkable=True
+            )
+            toggle.setToolTip(tip(PREFERENCE_WORDS[one]))
+            toggle.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+            toggle.setMinimumWidth(LEAST_WIDTH)  # otherwise all in one row would keep the window from narrowing
+            self.toggles[one] = toggle
+        self._place(len(self.toggles))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Place the toggles anew when more or fewer fit side by side."""
+        self._place(even_columns(len(self.toggles), (self.width() + GAP) // (KEEP_WIDTH + GAP)))
+
+    def _place(self, columns: int) -> None:
+        if columns != self._columns:
+            self._columns = columns
+            for position, toggle in enumerate(self.toggles.values()):
+                self._grid.addWidget(toggle, position // columns, position % columns)

@@ -1,0 +1,241 @@
+"""The view that makes a plan fit: the least costly set of levers, the way down to it, and other ways."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QItemSelectionModel, QSize, Qt
+from PySide6.QtGui import QHideEvent, QResizeEvent
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QFrame,
+    QHBoxLayout,
+    QHeaderView,
+    QPushButton,
+    QScrollArea,
+    QTabWidget,
+)
+
+from memplan import (
+    PREFERENCES,
+    Candidate,
+    Preference,
+    Preferences,
+    Proposal,
+    Scenario,
+    Unit,
+    catalog,
+    proposal_sentence,
+    waterfall,
+)
+from memplan_gui.document import PlanDocument
+from memplan_gui.figure_table import FigureTable
+from memplan_gui.fit_search import FitSearch
+from memplan_gui.keep_row import KeepRow
+from memplan_gui.pieces import column, label, row, shown, tool_button
+from memplan_gui.plain_table import PlainModel
+from memplan_gui.presenters.answer import Answer
+from memplan_gui.presenters.make_fit import STEP_TITLES, WAY_TITLES, step_rows, waterfall_chart, way_rows
+from memplan_gui.settings import Settings
+from memplan_gui.theme import Theme
+from memplan_gui.views import AnswerView
+from memplan_gui.waterfall_picture import WaterfallPicture
+
+WAY_WIDTHS = (100, 100, 124)
+STEP_WIDTHS = (190, 100, 100, 170)
+CHART_SHARE, TABLE_SHARE = 3, 2
+LEAST_TABLE = 96
+SEARCHING = "Searching for the least costly set of levers that fits …"
+
+
+class MakeFitView(AnswerView):
+    """The least costly set of levers that fits, and the others, each with its way down."""
+
+    def __init__(self, document: PlanDocument, settings: Settings, theme: Theme) -> None:
+        super().__init__()
+        self._document, self._settings = document, settings
+        self._scenario: Scenario | None = None
+        self._asked: tuple[Scenario, Preferences] | None = None
+        self._unit: Unit = "gib"
+        self.proposal: Proposal | None = None
+        self.preferences = Preferences(
+            frozenset(one for one in PREFERENCES if one in settings.kept(Preferences().kept))
+        )
+        self.search = FitSearch(self)
+        self.sentence = label("", "section", wraps=True, selectable=True)
+        self.apply = QPushButton("Apply")
+        self.apply.setDefault(True)
+        self.apply.setToolTip("Set this in the plan, as one step that can be undone")
+        self.progress = label("", "caption")
+        self.halt = tool_button("flat", "Stop searching", text="Stop")
+        self.keep = KeepRow()
+        self.picture = WaterfallPicture(theme)
+        self.ways = PlainModel(WAY_TITLES, theme)
+        self.steps = PlainModel(STEP_TITLES, theme)
+        self.way_table = FigureTable("Ways from the cheapest to the one that needs least", self.ways, theme)
+        self.step_table = FigureTable("The way lever by lever", self.steps, theme)
+        self._arrange()
+        self._wire()
+
+    def _arrange(self) -> None:
+        self._bars = QScrollArea()
+        self._bars.setWidget(self.picture)
+        self._bars.setWidgetResizable(True)
+        self._bars.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self._bars.setFrameShape(QFrame.Shape.NoFrame)
+        self._bars.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        tables = QTabWidget()
+        tables.setDocumentMode(True)
+        tables.setMinimumHeight(LEAST_TABLE)
+        tables.setAccessibleName("The ways in figures")
+        tables.tabBar().setAccessibleName("The ways in figures")
+        for table, title, widths in (
+            (self.way_table, "Ways", WAY_WIDTHS),
+            (self.step_table, "Lever by lever", STEP_WIDTHS),
+        ):
+            tables.addTab(table, title)
+            for position, width in enumerate(widths):
+                table.setColumnWidth(position, width)
+            table.horizontalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
+        self.way_table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        self.way_table.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
+        whole = self._whole = column(self, spacing=8)
+        whole.addLayout(self._head())
+        whole.addWidget(self.keep)
+        whole.addWidget(self._bars, CHART_SHARE)
+        whole.addWidget(tables, TABLE_SHARE)
+        self.setFocusProxy(self.way_table)
+
+    def _head(self) -> QHBoxLayout:
+        head, words, under = row(spacing=12), column(spacing=2), row(spacing=8)
+        words.addWidget(self.sentence)
+        under.addWidget(label("Must stay as it is:", "caption"))
+        under.addStretch(1)
+        under.addWidget(self.progress)
+        under.addWidget(self.halt)
+        words.addLayout(under)
+        head.addLayout(words, 1)
+        head.addWidget(self.apply, 0, Qt.AlignmentFlag.AlignTop)
+        return head
+
+    def _wire(self) -> None:
+        for one, toggle in self.keep.toggles.items():
+            toggle.setChecked(one in self.preferences.kept)
+            toggle.clicked.connect(lambda _=False, one=one: self._prefer(one))
+        self.search.progressed.connect(lambda done: self.progress.setText(f"Searching, {done:.0%}"))
+        self.search.found.connect(self._show_proposal)
+        self.search.failed.connect(self._fail)
+        self.halt.clicked.connect(self._stop)
+        self.apply.clicked.connect(self._apply)
+        self.way_table.selectionModel().currentRowChanged.connect(lambda *_: self._show_way())
+        self._show_state()
+
+    def show_answer(self, scenario: Scenario, answer: Answer, unit: Unit) -> None:
+        """Search for what makes this scenario fit, unless that is known."""
+        changed, self._unit = unit != self._unit, unit
+        self._scenario = scenario
+        if answer.estimate is None and answer.problem:
+            self._asked = None
+            self._fail(answer.problem)
+        elif self._asked != (scenario, self.preferences) or not (self.proposal or self.search.is_running):
+            self._begin()
+        elif changed and self.proposal is not None:
+            self._show_proposal(self.proposal)
+
+    def finish(self) -> None:
+        """Search to the end at once."""
+        self.search.finish()
+        self._whole.activate()
+        self._share()
+        self._whole.activate()
+
+    @property
+    def way(self) -> Candidate | None:
+        """The way that is looked at."""
+        at = self.way_table.currentIndex().row()
+        return self.proposal.front[at] if self.proposal is not None and 0 <= at < len(self.proposal.front) else None
+
+    def _begin(self) -> None:
+        if self._scenario is None:
+            return
+        self._asked = self._scenario, self.preferences
+        self.proposal = None
+        self.search.start(self._scenario, self.preferences)
+        self.sentence.setText(SEARCHING)
+        self.apply.setEnabled(False)
+        self._show_state()
+
+    def _prefer(self, preference: Preference) -> None:
+        self.preferences = self.preferences.toggled(preference)
+        self._settings.set_kept(self.preferences.kept)
+        self._begin()
+
+    def _stop(self) -> None:
+        self.search.stop()
+        self._fail("The search was stopped. Change what must stay, or anything in the plan, to search again.")
+
+    def _fail(self, words: str) -> None:
+        self.search.stop()
+        self.proposal = None
+        self.ways.show(None)
+        self._show_way()
+        self.sentence.setText(words)
+        self._show_state()
+
+    def _show_proposal(self, proposal: Proposal) -> None:
+        self.proposal = proposal
+        self.sentence.setText(proposal_sentence(proposal, self._unit))
+        self.setAccessibleDescription(self.sentence.text())
+        self.ways.show(way_rows(proposal, self._unit))
+        at = proposal.front.index(proposal.best) if proposal.best in proposal.front else len(proposal.front) - 1
+        flags = QItemSelectionModel.SelectionFlag.ClearAndSelect | QItemSelectionModel.SelectionFlag.Rows
+        self.way_table.selectionModel().setCurrentIndex(self.ways.index(at, 0), flags)
+        self._show_way()
+        self._show_state()
+
+    def _show_way(self) -> None:
+        """Show the way that is pointed at, lever by lever."""
+        way = self.way
+        if way is None or self._scenario is None:
+            self.picture.show_chart(None)
+            self.steps.show(None)
+            self.apply.setEnabled(False)
+            self._share()
+            return
+        falls = waterfall(self._scenario, way)
+        device = catalog.device(way.scenario.hardware.device).name
+        self.picture.show_chart(waterfall_chart(falls, way.usable_bytes, device, self._unit))
+        self.steps.show(step_rows(falls, self._unit))
+        self.apply.setEnabled(bool(way.uses))
+        self._share()
+
+    def _show_state(self) -> None:
+        running = self.search.is_running
+        shown(self.halt, running)
+        self.progress.setText("Searching" if running else "")
+
+    def _apply(self) -> None:
+        """Set what the way says, as one step."""
+        if self.way is not None and self.way.uses:
+            self._document.end_gesture()
+            self._document.edit(f"scenarios[{self._document.current}]", self.way.scenario, text="Make it fit")
+            self._document.end_gesture()
+
+    def _share(self) -> None:
+        wanted = self.picture.height_in(self._bars.viewport().width())
+        self._bars.setMaximumHeight(wanted)
+
+    def sizeHint(self) -> QSize:
+        """As much as there is."""
+        return QSize(600, 400)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Share the height anew."""
+        super().resizeEvent(event)
+        self._share()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        """Search for nothing that nobody sees; it begins anew when the view comes back."""
+        if self.search.is_running:
+            self.search.stop()
+            self._asked = None
+            self._show_state()
+        super().hideEvent(event)

@@ -1,0 +1,62 @@
+"""A table of words and figures that a presenter put together."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt
+
+from memplan_gui.pieces import tip
+from memplan_gui.presenters.make_fit import FigureRows
+from memplan_gui.tables import LEFT, RIGHT
+from memplan_gui.theme import Theme
+
+Index = QModelIndex | QPersistentModelIndex
+ROOT = QModelIndex()
+
+
+class PlainModel(QAbstractTableModel):
+    """Rows as they are given."""
+
+    def __init__(self, titles: tuple[str, ...], theme: Theme) -> None:
+        super().__init__()
+        self._titles, self._theme = titles, theme
+        self.rows: FigureRows | None = None
+
+    def show(self, rows: FigureRows | None) -> None:
+        """Show other rows; where there are none, the titles stay."""
+        self.beginResetModel()
+        self.rows = rows
+        self.endResetModel()
+
+    def rowCount(self, parent: Index = ROOT) -> int:
+        """Rows."""
+        return 0 if parent.isValid() or self.rows is None else len(self.rows.cells)
+
+    def columnCount(self, parent: Index = ROOT) -> int:
+        """Columns."""
+        return 0 if parent.isValid() else len(self._titles)
+
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        """One cell; all of it is one hover away."""
+        if self.rows is None or not index.isValid():
+            return None
+        if role == Qt.ItemDataRole.DisplayRole:
+            return self.rows.cells[index.row()][index.column()]
+        if role == Qt.ItemDataRole.ToolTipRole:
+            return tip(self.rows.cells[index.row()][index.column()])
+        if role == Qt.ItemDataRole.TextAlignmentRole:
+            return RIGHT if index.column() in self.rows.right else LEFT
+        if role == Qt.ItemDataRole.FontRole:
+            return self._theme.font("body", bold=index.row() == self.rows.bold)
+        return None
+
+    def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        """Titles."""
+        if orientation != Qt.Orientation.Horizontal:
+            return None
+        if role == Qt.ItemDataRole.DisplayRole:
+            return self._titles[section]
+        if role == Qt.ItemDataRole.TextAlignmentRole:
+            return RIGHT if self.rows is not None and section in self.rows.right else LEFT
+        return None

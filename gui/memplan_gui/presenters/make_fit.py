@@ -1,0 +1,169 @@
+"""What makes a plan fit, for the window: the way down from today's peak, and the ways that there are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from memplan import (
+    TERMS,
+    VERDICT_TITLES,
+    Candidate,
+    Fall,
+    Proposal,
+    Unit,
+    Verdict,
+    format_bytes,
+    saving_words,
+    slowdown_words,
+    uses_words,
+)
+from memplan_gui.presenters.stack import Segment
+
+NOW, THEN = "Now", "Then"
+WAY_TITLES = ("Need, up to", "Room", "Time", "Levers")
+STEP_TITLES = ("Lever", "Saves", "Need then", "Peak", "Costs beside time")
+
+
+@dataclass(frozen=True, slots=True)
+class WaterfallRow:
+    """A bar: a whole peak at both ends, between them what a lever takes away."""
+
+    title: str
+    figure: str
+    """What stands behind the bar: the need, or the saving with its sign."""
+    segments: tuple[Segment, ...]
+    start: int
+    end: int
+    is_whole: bool
+    verdict: Verdict
+    """After it."""
+    tip: str
+
+
+@dataclass(frozen=True, slots=True)
+class Waterfall:
+    """All that the chart shows."""
+
+    rows: tuple[WaterfallRow, ...]
+    usable: int
+    device: str
+    unit: Unit
+    sentence: str
+
+    @property
+    def longest(self) -> int:
+        """The furthest that a bar reaches."""
+        return max(row.end for row in self.rows)
+
+    @property
+    def overflows(self) -> bool:
+        """Whether a whole peak reaches beyond what the device gives."""
+        return any(row.is_whole and row.end > self.usable for row in self.rows)
+
+    @property
+    def terms(self) -> tuple[str, ...]:
+        """The terms that some bar has, in stack order."""
+        present = {segment.term for row in self.rows for segment in row.segments}
+        return tuple(term for term in TERMS if term in present)
+
+
+def waterfall_chart(falls: Sequence[Fall], usable: int, device: str, unit: Unit) -> Waterfall:
+    """The chart of a way down: the peak now, a bar for each lever, the peak then."""
+    first, last = falls[0], falls[-1]
+    rows = [_whole(NOW, first, unit)]
+    for before, after in pairwise(falls):
+        rows.append(_fallen(before, after, unit))
+    if len(falls) > 1:
+        rows.append(_whole(THEN, last, unit))
+    return Waterfall(tuple(rows), usable, device, unit, _sentence(falls, usable, unit))
+
+
+def _whole(title: str, fall: Fall, unit: Unit) -> WaterfallRow:
+    segments = tuple(_stacked([(term, fall.terms.get(term, 0)) for term in TERMS], 0))
+    need = format_bytes(fall.need_bytes, unit)
+    parts = "\n".join(f"{one.term}: {format_bytes(one.size, unit)}" for one in segments)
+    tip = f"{need}, {fall.peak}: {VERDICT_TITLES[fall.verdict].lower()}.\n{parts}"
+    return WaterfallRow(title, need, segments, 0, fall.need_bytes, True, fall.verdict, tip)
+
+
+def _fallen(before: Fall, after: Fall, unit: Unit) -> WaterfallRow:
+    """What a lever takes away, divided as the terms that fell: together they come to the saving."""
+    saving = before.need_bytes - after.need_bytes
+    fell = {term: before.terms.get(term, 0) - after.terms.get(term, 0) for term in TERMS}
+    parts = [(term, size) for term, size in fell.items() if size > 0]
+    whole = sum(size for _, size in parts)
+    start, end = sorted((before.need_bytes, after.need_bytes))
+    scaled = [(term, size * saving // whole) for term, size in parts] if saving > 0 and whole else []
+    segments = tuple(_stacked(scaled, start))
+    figure = saving_words(saving, unit)
+    moved = f"; the peak is then {after.peak}" if after.peak != before.peak else ""
+    tip = f"{after.title} changes the need by {figure}{moved}. {_price(after)}"
+    return WaterfallRow(after.title, figure, segments, start, end, False, after.verdict, tip)
+
+
+def _stacked(parts: Sequence[tuple[str, int]], start: int) -> list[Segment]:
+    segments = []
+    for term, size in parts:
+        if size > 0:
+            segments.append(Segment(term, start, size))
+            start += size
+    return segments
+
+
+def _sentence(falls: Sequence[Fall], usable: int, unit: Unit) -> str:
+    first, last = falls[0], falls[-1]
+    steps = ", ".join(f"{fall.title} {saving_words(fall.saving_bytes, unit)}" for fall in falls[1:])
+    ends = f"from {format_bytes(first.need_bytes, unit)} now to {format_bytes(last.need_bytes, unit)}"
+    of = f"of {format_bytes(usable, unit)} usable"
+    return f"The peak falls {ends} {of}: {steps}." if steps else f"The peak is {ends.split()[1]} {of}."
+
+
+def _price(fall: Fall) -> str:
+    return fall.use.lever.price if fall.use else ""
+
+
+@dataclass(frozen=True, slots=True)
+class FigureRows:
+    """A table's cells, and which columns stand at the right."""
+
+    cells: tuple[tuple[str, ...], ...]
+    right: frozenset[int]
+    bold: int = -1
+    """The row that is the answer."""
+
+
+def way_rows(proposal: Proposal, unit: Unit) -> FigureRows:
+    """The ways that there are, from the cheapest to the one that needs least; the cheapest that fits is bold."""
+    cells = [
+        (
+            format_bytes(way.need.high, unit),
+            _room_words(way, unit),
+            slowdown_words(way.slowdown),
+            uses_words(way) if way.uses else "as it is",
+        )
+        for way in proposal.front
+    ]
+    best = proposal.front.index(proposal.best) if proposal.best in proposal.front else -1
+    return FigureRows(tuple(cells), frozenset({0, 1, 2}), best)
+
+
+def _room_words(way: Candidate, unit: Unit) -> str:
+    room = way.usable_bytes - way.need.high
+    return f"{format_bytes(abs(room), unit).split(' ')[0]} {'free' if room >= 0 else 'over'}"
+
+
+def step_rows(falls: Sequence[Fall], unit: Unit) -> FigureRows:
+    """The waterfall in figures and words."""
+    cells = [
+        (
+            fall.title,
+            saving_words(fall.saving_bytes, unit) if fall.use else "",
+            format_bytes(fall.need_bytes, unit),
+            fall.peak,
+            _price(fall),
+        )
+        for fall in falls
+    ]
+    return FigureRows(tuple(cells), frozenset({1, 2}))

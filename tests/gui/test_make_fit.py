@@ -1,0 +1,202 @@
+"""Make it fit. What is right: the core's own proposal, and what a person does with it."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtGui import QImage, QPainter
+from PySide6.QtWidgets import QApplication
+from pytestqt.qtbot import QtBot
+
+from memplan import PREFERENCES, Preferences, Proposal, Scenario, make_fit, proposal_sentence, replaced, waterfall
+from memplan_gui.charts.waterfall_marks import paint_waterfall
+from memplan_gui.make_fit_view import MakeFitView
+from memplan_gui.presenters.make_fit import waterfall_chart
+from memplan_gui.settings import Settings
+from memplan_gui.window import Window
+
+TITLE = "Make it fit"
+
+
+def shown(window: Window) -> MakeFitView:
+    window.answer_panel.fit_button.click()
+    QApplication.processEvents()
+    view = window.answer_panel.views.view(TITLE)
+    assert isinstance(view, MakeFitView)
+    return view
+
+
+def on_small_card(window: Window) -> MakeFitView:
+    window.document.edit("scenarios[0].hardware.device", "rtx-4090")
+    view = shown(window)
+    view.finish()
+    return view
+
+
+def known(view: MakeFitView) -> Proposal:
+    assert view.proposal is not None
+    return view.proposal
+
+
+def test_nothing_is_searched_for_before_somebody_asks(window: Window) -> None:
+    assert window.answer_panel.views.view(TITLE) is None
+    view = shown(window)
+    assert view.search.is_running
+    assert not view.apply.isEnabled()
+
+
+def test_the_proposal_is_the_cores(window: Window) -> None:
+    view = on_small_card(window)
+    expected = make_fit(window.document.scenario)
+    assert view.sentence.text() == proposal_sentence(expected)
+    assert view.accessibleDescription() == view.sentence.text()
+    assert [way.need for way in known(view).front] == [way.need for way in expected.front]
+    assert view.way == known(view).best
+    assert view.ways.rowCount() == len(expected.front)
+    assert view.picture.accessibleDescription().startswith("The peak falls from ")
+
+
+def test_apply_is_one_step_of_undo(window: Window, qtbot: QtBot) -> None:
+    view = on_small_card(window)
+    before, steps = window.document.plan, window.document.undo_stack.count()
+    best = known(view).best
+    assert best is not None
+    qtbot.mouseClick(view.apply, Qt.MouseButton.LeftButton)
+    assert window.document.scenario == best.scenario
+    assert window.document.undo_stack.count() == steps + 1
+    assert window.document.undo_stack.undoText() == TITLE
+    view.finish()
+    assert view.sentence.text() == "Fits as it is: nothing has to change."
+    assert not view.apply.isEnabled()
+    window.document.undo_stack.undo()
+    assert window.document.plan == before
+
+
+def test_another_way_can_be_chosen_and_applied(window: Window) -> None:
+    view = on_small_card(window)
+    last = len(known(view).front) - 1
+    view.way_table.selectRow(last)
+    assert view.way == known(view).smallest
+    assert view.picture.chart is not None
+    assert [row.title for row in view.picture.chart.rows[1:-1]] == [
+        view.steps.index(row, 0).data() for row in range(1, view.steps.rowCount())
+    ]
+    smallest = known(view).smallest.scenario
+    view.apply.click()
+    assert window.document.scenario == smallest
+    assert window.document.scenario.training.method in ("lora", "qlora")
+
+
+def test_what_must_stay_is_searched_with_and_remembered(window: Window, settings: Settings) -> None:
+    view = on_small_card(window)
+    view.keep.toggles["method"].click()
+    assert view.search.is_running
+    view.finish()
+    assert view.preferences == Preferences().toggled("method")
+    assert known(view).front[-1].scenario.training.method == "full"
+    assert set(settings.kept(frozenset())) == view.preferences.kept
+    for one in PREFERENCES:
+        if one not in view.preferences.kept:
+            view.keep.toggles[one].click()
+    view.finish()
+    assert known(view).best is None
+    assert view.sentence.text().startswith("Nothing that may change makes it fit: at best it is ")
+
+
+def test_only_the_latest_question_is_answered(window: Window, qtbot: QtBot) -> None:
+    view = shown(window)
+    answers: list[Proposal] = []
+    view.search.found.connect(answers.append)
+    for batch in (2, 4, 8):
+        window.document.edit("scenarios[0].training.micro_batch", batch)
+    qtbot.waitUntil(lambda: bool(answers), timeout=20_000)
+    QApplication.processEvents()
+    assert len(answers) == 1
+    assert answers[0].now.scenario.training.micro_batch == 8
+
+
+def test_the_window_has_its_turn_while_it_searches(window: Window, qtbot: QtBot) -> None:
+    view = on_small_card(window)
+    threads, told = threading.active_count(), []
+    view.search.progressed.connect(told.append)
+    view.keep.toggles["optimizer"].click()
+    assert view.halt.isVisible()
+    qtbot.waitUntil(lambda: not view.search.is_running, timeout=20_000)
+    assert told == sorted(told)
+    assert len(told) > 2
+    assert all(0 <= one < 1 for one in told)
+    assert not view.halt.isVisible()
+    assert threading.active_count() == threads
+
+
+def test_a_search_can_be_stopped(window: Window, qtbot: QtBot) -> None:
+    view = on_small_card(window)
+    view.keep.toggles["host"].click()
+    view.halt.click()
+    assert not view.search.is_running
+    assert "stopped" in view.sentence.text()
+    assert not view.apply.isEnabled()
+    view.keep.toggles["host"].click()
+    view.finish()
+    assert view.proposal is not None
+
+
+def test_what_nobody_sees_is_not_searched_for(window: Window) -> None:
+    view = shown(window)
+    assert view.search.is_running
+    window.answer_panel.views.show_view("Memory")
+    assert not view.search.is_running
+    window.document.edit("scenarios[0].training.micro_batch", 3)
+    assert not view.search.is_running
+    window.answer_panel.views.show_view(TITLE)
+    view.finish()
+    assert known(view).now.scenario.training.micro_batch == 3
+
+
+def test_a_scenario_without_an_estimate_says_why(window: Window) -> None:
+    view = on_small_card(window)
+    window.document.edit("scenarios[0].hardware.device", "no such device")
+    assert not view.search.is_running
+    assert view.proposal is None
+    assert "no such device" in view.sentence.text()
+    assert view.ways.rowCount() == 0
+    assert not view.apply.isEnabled()
+
+
+def test_amounts_follow_the_unit(window: Window) -> None:
+    view = on_small_card(window)
+    window.set_unit("gb")
+    assert " GB of " in view.sentence.text()
+    assert "GB" in view.ways.index(0, 0).data()
+    assert view.picture.chart is not None
+    assert view.picture.chart.unit == "gb"
+
+
+@pytest.mark.parametrize("width", [300, 900])
+def test_the_waterfall_paints_in_any_width(window: Window, width: int) -> None:
+    view = on_small_card(window)
+    view.picture.resize(QSize(width, 400))
+    marks = view.picture.marks()
+    assert marks is not None
+    image = QImage(QSize(width, 400), QImage.Format.Format_ARGB32)
+    painter = QPainter(image)
+    paint_waterfall(painter, marks)
+    painter.end()
+    assert marks.row_at(marks.bar_rect(1, 0, 1).center()) == 1
+
+
+def test_bars_fall_from_one_to_the_next(window: Window) -> None:
+    scenario: Scenario = replaced(window.document.scenario, "hardware.device", "rtx-4090")
+    proposal = make_fit(scenario)
+    assert proposal.best is not None
+    falls = waterfall(scenario, proposal.best)
+    chart = waterfall_chart(falls, proposal.best.usable_bytes, "RTX 4090", "gib")
+    level = chart.rows[0].end
+    for row in chart.rows[1:-1]:
+        assert row.end == level
+        assert abs(sum(part.size for part in row.segments) - (row.end - row.start)) <= len(row.segments)
+        level = row.start
+    assert chart.rows[-1].end == level
+    assert chart.overflows
