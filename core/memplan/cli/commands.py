@@ -61,13 +61,18 @@ class PlanGroup(click.Group):
     """,
 )
 @click.option("--debug", is_flag=True, help="Print the traceback of an error (as MEMPLAN_DEBUG=1 does).")
+@click.option("--self-test", "tests_itself", is_flag=True, help="Try all that this installation should be able to do.")
 @click.version_option(__version__, prog_name="memplan", message="%(prog)s %(version)s")
 @click.pass_context
-def memplan_command(context: click.Context, debug: bool) -> int:
+def memplan_command(context: click.Context, debug: bool, tests_itself: bool) -> int:
     """Plan the GPU memory of training a large language model.
 
     Without a command, opens the window; `memplan PLAN.memplan` opens it on that plan.
     """
+    if tests_itself:
+        from memplan.cli.self_test import self_test
+
+        context.exit(self_test())
     if context.invoked_subcommand is None:
         return int(context.invoke(open_window, file=None))
     return FITS

@@ -1,0 +1,5 @@
+"""Where the bundled program begins."""
+
+from memplan.cli import main
+
+main()

@@ -1,0 +1,72 @@
+"""What goes into the bundle, how its size is told, what its packages say. Building it takes minutes: `make installers`."""
+
+from __future__ import annotations
+
+import doctest
+import importlib.util
+import re
+import sys
+import xml.etree.ElementTree as ET
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PACKAGING = ROOT / "packaging"
+
+
+def module(name: str) -> ModuleType:
+    """A script of the folder, which is no package: it must not hide PyPI's `packaging`."""
+    spec = importlib.util.spec_from_file_location(f"packaging_{name}", PACKAGING / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    found = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = found
+    spec.loader.exec_module(found)
+    return found
+
+
+@pytest.mark.parametrize("name", ["bundle_contents", "sizes"])
+def test_worked_examples_are_right(name: str) -> None:
+    result = doctest.testmod(module(name))
+    assert result.attempted > 0
+    assert result.failed == 0
+
+
+def test_the_folder_hides_no_package() -> None:
+    assert not (PACKAGING / "__init__.py").exists()
+
+
+def test_sizes_are_those_of_the_files_and_too_large_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sizes = module("sizes")
+    folder = tmp_path / "memplan" / "_internal" / "numpy"
+    folder.mkdir(parents=True)
+    (folder / "a.so").write_bytes(b"x" * 2_000_000)
+    archive = tmp_path / "a.tar.xz"
+    archive.write_bytes(b"x" * 1_000_000)
+    for disk, status in (("2", 0), ("1.9", 1)):
+        arguments = ["sizes.py", str(tmp_path / "memplan"), str(archive), "--disk", disk, "--archive", "1"]
+        monkeypatch.setattr(sys, "argv", arguments)
+        assert sizes.main() == status
+    assert "2.0 MB  numpy" in capsys.readouterr().out
+
+
+def test_desktop_entry_and_file_type_speak_of_the_same_type() -> None:
+    entry = (PACKAGING / "linux" / "memplan.desktop").read_text(encoding="utf-8")
+    tree = ET.parse(PACKAGING / "linux" / "memplan-mime.xml")
+    space = {"m": "http://www.freedesktop.org/standards/shared-mime-info"}
+    (kind,) = tree.getroot().findall("m:mime-type", space)
+    assert f"MimeType={kind.get('type')};" in entry
+    assert [glob.get("pattern") for glob in kind.findall("m:glob", space)] == ["*.memplan"]
+
+
+def test_every_command_stands_in_the_man_page() -> None:
+    from memplan.cli.commands import memplan_command
+
+    page = (PACKAGING / "linux" / "memplan.1").read_text(encoding="utf-8")
+    named = set(re.findall(r"^\.BR? (\w+)(?: [,.])?$", page, re.MULTILINE))
+    commands = {name for name, command in memplan_command.commands.items() if not command.hidden}
+    assert commands <= named
