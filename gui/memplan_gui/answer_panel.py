@@ -47,6 +47,7 @@ class AnswerPanel(QWidget):
         super().__init__()
         self.setObjectName("answer")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self._document, self._theme = document, theme
         self._answer = Answer(None)
         self._scenario: Scenario | None = None
         self._offers: tuple[LeverOffer, ...] = ()
@@ -82,6 +83,7 @@ class AnswerPanel(QWidget):
         self.views.add_view("Make it fit", lambda: MakeFitView(document, settings, theme))
         self.views.add_view("Map", lambda: _map_view(document, theme))
         self.views.add_view("Compare", lambda: CompareView(document, answers, theme))
+        self.views.add_view("Diagnose", self._diagnose_view)
         self.views.add_view("Evidence", lambda: EvidenceView(theme))
         self._arrange()
         self.fit_button.clicked.connect(lambda: self.views.show_view("Make it fit"))
@@ -89,6 +91,22 @@ class AnswerPanel(QWidget):
         self.chart.pinned.connect(self.explain)
         self.chart.step_chosen.connect(self._show_details)
         self.details.breakdown.wanted.connect(self.explain)
+
+    def _diagnose_view(self) -> AnswerView:
+        """The doctor, which few people need on most days."""
+        from memplan_gui.diagnose_view import DiagnoseView
+
+        view = DiagnoseView(self._document, self._theme)
+        view.explain_wanted.connect(self._explain_at)
+        return view
+
+    def _explain_at(self, instant: str, term: str) -> None:
+        """Show how a term comes about at an instant."""
+        chart = self.chart.chart
+        row = next((row for row, bar in enumerate(chart.bars) if bar.instant == instant), None) if chart else None
+        if row is not None:
+            self.views.setCurrentIndex(0)
+            self.explain(Spot(row, term))
 
     def _memory(self) -> SharedSplitter:
         """The first view: chart and levers, and under them the chart in figures and words."""

@@ -37,6 +37,15 @@ class Roles(NamedTuple):
 ROOM, OVER = "#0072B2", "#D55E00"
 """Room to spare and too much, on the map: Okabe and Ito's blue and vermilion, which nobody takes for each other."""
 
+CARD_COLOURS = {
+    "tensors": "#0072B2",
+    "reserved": "#56B4E9",
+    "process": "#999999",
+    "outside": "#CC79A7",
+    "others": "#CC79A7",
+}
+"""Parts of a card in an out-of-memory message, by Okabe and Ito; free is empty, what was asked for is hatched."""
+
 LIGHT = Roles(
     scheme="light",
     window="#FFFFFF",

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from memplan.allocation import allocation
+from memplan.catalog import device as catalog_device
 from memplan.diagnose.amounts import Amount
 from memplan.diagnose.belief import is_absurd
 from memplan.diagnose.causes import Cause, causes, short_by
@@ -23,6 +24,8 @@ from memplan.result import Estimate, InstantName, TermName
 from memplan.units import Unit, format_bytes
 
 MOST_MATCHES = 4
+_OTHER_CARD = 0.06
+"""Drivers and error correction take up to so much of the same card."""
 LIKELY = 2.0
 """A misfit up to which a match is named as the likely one."""
 
@@ -217,19 +220,35 @@ def _room(message: Message, now: Estimate) -> int:
 
 
 def _difference(message: Message, found: tuple[Match, ...], now: Estimate, unit: Unit) -> str:
-    """How the run and the plan contradict each other."""
+    """How the run and the plan contradict each other: the card, then what was asked for or held."""
+    return " ".join(part for part in (_other_card(message, now, unit), _other_run(message, found, now, unit)) if part)
+
+
+def _other_card(message: Message, now: Estimate, unit: Unit) -> str:
+    planned = catalog_device(now.device_id).framework_total_bytes
+    if message.total is None or abs(message.total.middle_bytes / planned - 1) < _OTHER_CARD:
+        return ""
+    return (
+        f"The message's card has {message.total.text}, the plan's ({now.device_name}) {format_bytes(planned, unit)}: "
+        "another card than planned."
+    )
+
+
+def _other_run(message: Message, found: tuple[Match, ...], now: Estimate, unit: Unit) -> str:
     best = found[0] if found else None
     if best is not None and best.request.why and not best.is_planned and best.misfit < LIKELY + 2:
         return f"The size fits no tensor of the plan, but one of a run that differs from it: {best.request.why}."
-    if message.allocated is None:
-        return ""
-    most = max(_tensors(one.bytes_by_term) for one in (*now.first_step, *now.instants))
-    if message.allocated.low_bytes > 1.1 * most:
-        return (
-            f"The run held {message.allocated.text} in tensors when it asked; by the plan it holds no more than "
-            f"{format_bytes(most, unit)}: something in the run is not as planned (dtype, batch, length, another model)."
-        )
+    if message.allocated is not None:
+        most = max(_tensors(one.bytes_by_term) for one in (*now.first_step, *now.instants))
+        if message.allocated.low_bytes > 1.1 * most:
+            return (
+                f"The run held {message.allocated.text} in tensors when it asked; by the plan it holds no more than "
+                f"{format_bytes(most, unit)}: something in the run is not as planned (dtype, batch, length, another "
+                "model)."
+            )
     asked = message.asked
-    if asked is not None and best is None and not says_nothing(asked.low_bytes, asked.high_bytes, message.kind):
-        return "The size fits no tensor of the plan: a length, a dtype or the model itself is another."
-    return ""
+    if asked is None or best is not None or is_absurd(message) or message.kind == "host":
+        return ""
+    if says_nothing(asked.low_bytes, asked.high_bytes, message.kind):
+        return ""
+    return "The size fits no tensor of the plan: a length, a dtype or the model itself is another."

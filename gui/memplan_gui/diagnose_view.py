@@ -1,0 +1,242 @@
+"""The Diagnose view: paste an out-of-memory message or drop a log, and read what it says of the plan."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from PySide6.QtCore import QMimeData, QSize, Qt, QTimer, Signal
+from PySide6.QtWidgets import QComboBox, QFileDialog, QHBoxLayout, QPlainTextEdit, QScrollArea, QWidget
+
+from memplan import Diagnosis, MemplanError, Reading, Scenario, Unit, diagnose, read_message_file, read_messages
+from memplan_gui.answers import mistake_words
+from memplan_gui.background import Background
+from memplan_gui.diagnosis_page import DiagnosisPart
+from memplan_gui.document import PlanDocument
+from memplan_gui.pieces import column, label, row, shown, tool_button
+from memplan_gui.presenters.answer import Answer
+from memplan_gui.presenters.diagnosis import HOW, diagnosis_page, message_titles, nothing_words
+from memplan_gui.theme import Theme
+from memplan_gui.views import AnswerView
+
+PAUSE_MS = 80
+"""A burst of typing is read once."""
+TEXT_HEIGHT = 108
+MOST_PASTED = 4_000_000
+"""Characters that the text box takes; a longer log is read from its file."""
+
+
+class MessageBox(QPlainTextEdit):
+    """Where the message goes; a file that is dropped or pasted is told, not shown."""
+
+    file_given = Signal(object)
+    """The file's `Path`."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setPlaceholderText(HOW)
+        self.setAccessibleName("Out-of-memory message")
+        self.setAccessibleDescription(HOW)
+        self.setTabChangesFocus(True)
+        self.setLineWrapMode(QPlainTextEdit.LineWrapMode.WidgetWidth)
+        self.setFixedHeight(TEXT_HEIGHT)
+
+    def canInsertFromMimeData(self, source: QMimeData) -> bool:  # noqa: N802  # Qt's name
+        """Files as well."""
+        return bool(_files(source)) or super().canInsertFromMimeData(source)
+
+    def insertFromMimeData(self, source: QMimeData) -> None:  # noqa: N802  # Qt's name
+        """Tell a file; take text as it is, so far as the box goes."""
+        if files := _files(source):
+            self.file_given.emit(files[0])
+        else:
+            self.insertPlainText(source.text()[:MOST_PASTED])
+
+
+def _files(source: QMimeData) -> list[Path]:
+    return [Path(url.toLocalFile()) for url in source.urls() if url.isLocalFile()]
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """What is read: a text, or a file."""
+
+    text: str = ""
+    file: Path | None = None
+
+    def reading(self) -> Reading:
+        """Read it."""
+        return read_messages(self.text) if self.file is None else read_message_file(self.file)
+
+
+class DiagnoseView(AnswerView):
+    """A message, and what it says of the scenario that is looked at."""
+
+    explain_wanted = Signal(str, str)
+    """An instant and a term to explain."""
+
+    def __init__(self, document: PlanDocument, theme: Theme) -> None:
+        super().__init__()
+        self._document = document
+        self._scenario: Scenario | None = None
+        self._answer = Answer(None)
+        self._unit: Unit = "gib"
+        self._source = _Source()
+        self._read: tuple[_Source, Reading] | None = None
+        self._given: tuple[object, ...] = ()
+        """What the diagnosis that is shown was made of."""
+        self.found: Diagnosis | None = None
+        self.background = Background(self)
+        self.box = MessageBox()
+        self.open_button = tool_button("button", "Open a log", text="Open a log…", tip="Read a log of any length")
+        self.clear_button = tool_button("button", "Clear the message", text="Clear")
+        self.which = QComboBox()
+        self.which.setAccessibleName("Which message of the text")
+        self.state = label("", "muted", wraps=True, selectable=True)
+        self.part = DiagnosisPart(theme)
+        self._scroll = QScrollArea()
+        self._pause = QTimer(self)
+        self._pause.setSingleShot(True)
+        self._pause.setInterval(PAUSE_MS)
+        self._arrange()
+        self._wire()
+        self._show(None, "")
+
+    def _arrange(self) -> None:
+        whole = column(self, spacing=8)
+        whole.addWidget(self.box)
+        whole.addLayout(self._commands())
+        whole.addWidget(self.state)
+        content = QWidget()
+        content.setObjectName("answer")
+        column(content).addWidget(self.part)
+        self._scroll.setWidget(content)
+        self._scroll.setWidgetResizable(True)
+        self._scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self._scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        whole.addWidget(self._scroll, 1)
+        self.setFocusProxy(self.box)
+
+    def _commands(self) -> QHBoxLayout:
+        line = row(spacing=8)
+        line.addWidget(self.open_button)
+        line.addWidget(self.clear_button)
+        line.addWidget(self.which)
+        line.addStretch(1)
+        return line
+
+    def _wire(self) -> None:
+        self.box.textChanged.connect(self._pause.start)
+        self._pause.timeout.connect(lambda: self.read_text(self.box.toPlainText()))
+        self.box.file_given.connect(self.read_file)
+        self.open_button.clicked.connect(self._choose_file)
+        self.clear_button.clicked.connect(self.clear)
+        self.which.activated.connect(lambda _: self._ask())
+        self.part.lever_wanted.connect(self._apply)
+        self.part.explain_wanted.connect(self.explain_wanted)
+
+    def show_answer(self, scenario: Scenario, answer: Answer, unit: Unit) -> None:
+        """Hold the message against another scenario."""
+        self._scenario, self._answer, self._unit = scenario, answer, unit
+        self._ask()
+
+    def read_text(self, text: str) -> None:
+        """Read what was pasted."""
+        if text or self._source.file is None:
+            self._take(_Source(text=text))
+
+    def read_file(self, path: Path) -> None:
+        """Read a log."""
+        self.box.clear()
+        self._pause.stop()
+        self._take(_Source(file=path))
+
+    def clear(self) -> None:
+        """Begin anew."""
+        self.box.clear()
+        self._pause.stop()
+        self._take(_Source())
+        self.box.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def finish(self) -> None:
+        """Wait for the answer."""
+        if self._pause.isActive():
+            self._pause.stop()
+            self.read_text(self.box.toPlainText())
+        self.background.finish()
+
+    def _choose_file(self) -> None:
+        name, _ = QFileDialog.getOpenFileName(self, "Open a log", "", "Logs (*.log *.txt *.out *.err);;All files (*)")
+        if name:
+            self.read_file(Path(name))
+
+    def _take(self, source: _Source) -> None:
+        if source != self._source:
+            self._source = source
+            self.which.setCurrentIndex(0)
+            self._ask()
+
+    def _ask(self) -> None:
+        """Ask for the diagnosis, where it is not there already."""
+        source, scenario, unit = self._source, self._scenario, self._unit
+        if source == _Source():
+            self._given = ()
+            self._show(None, "")
+            return
+        against = scenario if self._answer.estimate is not None else None
+        known = self._read[1] if self._read is not None and self._read[0] == source else None
+        position = max(0, self.which.currentIndex()) if known is not None else 0
+        wanted = (source, against, unit, position)
+        if wanted == self._given:
+            return
+
+        def answer() -> tuple[Reading, Diagnosis | None]:
+            reading = known or source.reading()
+            if not reading.messages:
+                return reading, None
+            message = reading.messages[min(position, len(reading.messages) - 1)]
+            return reading, diagnose(message, against, models=reading.models, unit=unit)
+
+        self.background.ask(answer, lambda result: self._answered(wanted, result))
+
+    def _answered(self, wanted: tuple[object, ...], result: object) -> None:
+        self._given = wanted
+        if isinstance(result, tuple):
+            reading, found = result
+            self._read = self._source, reading
+            self._fill_choices(reading)
+            self._show(found, "" if found is not None else nothing_words(reading))
+        elif isinstance(result, MemplanError):
+            self._show(None, str(result))
+        elif isinstance(result, Exception):
+            self._show(None, mistake_words(result))
+
+    def _fill_choices(self, reading: Reading) -> None:
+        titles = message_titles(reading)
+        if titles != tuple(self.which.itemText(index) for index in range(self.which.count())):
+            self.which.clear()
+            self.which.addItems(titles)
+
+    def _show(self, found: Diagnosis | None, words: str) -> None:
+        self.found = found
+        self.part.show_page(diagnosis_page(found, self._answer.estimate, self._unit) if found is not None else None)
+        file = self._source.file
+        read = f"Read from {file}." if file is not None else ""
+        self.state.setText(" ".join(part for part in (read, words) if part))
+        shown(self.state, bool(self.state.text()))
+        shown(self.which, found is not None and self.which.count() > 1)
+        self.clear_button.setEnabled(self._source != _Source())
+
+    def _apply(self, lever_id: str) -> None:
+        """Apply a lever, as one undoable step."""
+        offers = (one.offer for one in self.found.levers) if self.found is not None else ()
+        offer = next((one for one in offers if one.lever.id == lever_id), None)
+        if offer is not None and offer.scenario is not None:
+            document = self._document
+            document.end_gesture()
+            document.edit(f"scenarios[{document.current}]", offer.scenario, text=f"{offer.lever.title} on")
+            document.end_gesture()
+
+    def sizeHint(self) -> QSize:
+        """As much as there is."""
+        return QSize(600, 400)
