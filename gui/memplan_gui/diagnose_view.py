@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from PySide6.QtCore import QMimeData, QSize, Qt, QTimer, Signal
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QComboBox, QFileDialog, QHBoxLayout, QPlainTextEdit, QScrollArea, QWidget
 
 from memplan import Diagnosis, MemplanError, Reading, Scenario, Unit, diagnose, read_message_file, read_messages
@@ -21,7 +22,7 @@ from memplan_gui.views import AnswerView
 
 PAUSE_MS = 80
 """A burst of typing is read once."""
-TEXT_HEIGHT = 108
+TEXT_HEIGHT, LOW_TEXT_HEIGHT, LOW_HEIGHT = 108, 60, 480
 MOST_PASTED = 4_000_000
 """Characters that the text box takes; a longer log is read from its file."""
 
@@ -240,3 +241,7 @@ class DiagnoseView(AnswerView):
     def sizeHint(self) -> QSize:
         """As much as there is."""
         return QSize(600, 400)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """In a low window the answer gets the room."""
+        self.box.setFixedHeight(TEXT_HEIGHT if self.height() > LOW_HEIGHT else LOW_TEXT_HEIGHT)
