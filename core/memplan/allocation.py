@@ -195,7 +195,7 @@ def _on_one_device(
         return states, gathering
     frozen = _frozen_layers(scenario, stage)
     states = exact_states(stage.part, setup, training, frozen, devices, shared_out)
-    if training.method == "full":
+    if training.method == "full" or (training.method == "lora" and hardware.sharding.strategy == "fsdp2"):
         states = replace(states, gradients=gathering.gradient_bytes(stage.part))
     return states, gathering
 

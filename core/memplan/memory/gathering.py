@@ -18,7 +18,7 @@ from memplan.architecture.dividing import share
 from memplan.architecture.parts import Architecture, Layer
 from memplan.memory.setup import Setup
 from memplan.memory.sharding import CASTS_WEIGHTS, CUTS_TENSORS
-from memplan.memory.states import HeldTensor, layer_tensors, outer_tensors, sharded_tensor
+from memplan.memory.states import HeldTensor, layer_adapters, layer_tensors, outer_tensors, sharded_tensor
 from memplan.memory.storage import rounded
 from memplan.number_formats import BYTES_PER_VALUE
 from memplan.plan.hardware import Sharding
@@ -87,7 +87,9 @@ def gathered_dtype(sharding: Sharding, weights_dtype: str) -> str:
 def compute_setup(setup: Setup, sharding: Sharding) -> Setup:
     """The set-up that modules see: under mixed precision their weights are bf16."""
     dtype = gathered_dtype(sharding, setup.weights_dtype)
-    return replace(setup, weights_dtype=dtype, unpacked_dtype=dtype if not setup.packed else setup.unpacked_dtype)
+    unpacked = dtype if not setup.packed else setup.unpacked_dtype
+    adapters = gathered_dtype(sharding, setup.adapter_dtype) if sharding.strategy == "fsdp2" else setup.adapter_dtype
+    return replace(setup, weights_dtype=dtype, unpacked_dtype=unpacked, adapter_dtype=adapters)
 
 
 def gathering_of(
@@ -97,12 +99,18 @@ def gathering_of(
     return Gathering(
         root=_unit(outer_tensors(architecture, setup), sharding, devices, expert_parallel),
         layers={
-            layer: _unit(layer_tensors(layer, setup), sharding, devices, expert_parallel)
+            layer: _unit(_unit_tensors(layer, setup, sharding), sharding, devices, expert_parallel)
             for layer in architecture.kinds
         },
         reshards=sharding.reshard_after_forward,
         holds_inputs=holds_checkpoints(sharding, setup),
     )
+
+
+def _unit_tensors(layer: Layer, setup: Setup, sharding: Sharding) -> list[HeldTensor]:
+    """A layer's tensors; under FSDP2 its adapters are in the unit as well (FSDP1 has units for them)."""
+    adapters = layer_adapters(layer, setup) if sharding.strategy == "fsdp2" else ()
+    return [*layer_tensors(layer, setup), *adapters]
 
 
 def holds_checkpoints(sharding: Sharding, setup: Setup) -> bool:

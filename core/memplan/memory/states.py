@@ -157,14 +157,22 @@ def sharded_tensor(tensor: HeldTensor, devices: int) -> HeldTensor:
     return replace(tensor, shape=(-(-tensor.shape[0] // devices), *tensor.shape[1:]))
 
 
+def layer_adapters(layer: Layer, setup: Setup) -> Iterator[HeldTensor]:
+    """The adapters of one layer."""
+    for linear in (*layer.attention.linears(), *(layer.mlp.linears() if layer.mlp is not None else ())):
+        yield from _adapter(linear, setup, 1)
+    if isinstance(layer.mlp, Experts):
+        for linear, each in module_linears(layer.mlp, setup):
+            yield from _adapter(linear, setup, each)
+        yield from _expert_adapters(layer.mlp, setup, 1)
+
+
 def _adapters(architecture: Architecture, setup: Setup) -> Iterator[HeldTensor]:
-    for linear, count in linears(architecture):
-        yield from _adapter(linear, setup, count)
     for layer, count in architecture.kinds.items():
-        if isinstance(layer.mlp, Experts):
-            for linear, each in module_linears(layer.mlp, setup):
-                yield from _adapter(linear, setup, count * each)
-            yield from _expert_adapters(layer.mlp, setup, count)
+        for tensor in layer_adapters(layer, setup):
+            yield replace(tensor, count=count * tensor.count)
+    for linear in (*architecture.projections, architecture.head):
+        yield from _adapter(linear, setup, 1)
     for weight, count in architecture.idle:
         if weight.linear:
             yield from _adapter(_idle_linear(weight), setup, count)
