@@ -257,17 +257,29 @@ def _forward(ends: EndsWalk, runs: tuple[Run, ...], kept: int, cached: int, gath
         walk, unit = run.walk, gathered.layers.get(run.layer, NOTHING)
         earlier = before + (run.count - 1) * (walk.kept + walk.cached) + ends.held_in_forward
         earlier += stays if position > 1 else 0
+        entry = Peak(walk.input_bytes, (walk.input_bytes, 0, 0, 0))
+        arriving = unit.buffer + max(unit.cast, unit.weights)
+        if run.count > 1 and unit is not NOTHING:
+            # The run's first layer comes while the buffer of the unit before it, often the root's, is there.
+            first_in_run, so_far = position - run.count + 1, before + ends.held_in_forward
+            yield Candidate(entry, so_far, held + buffer + arriving, where="gathering", layer=first_in_run)
         buffer = unit.buffer if run.count > 1 else buffer
         held += 0 if gathered.reshards else (run.count - 1) * unit.weights
         if unit is not NOTHING:
-            arriving = buffer + unit.buffer + max(unit.cast, unit.weights)
-            entry = Peak(walk.input_bytes, (walk.input_bytes, 0, 0, 0))
-            yield Candidate(entry, earlier, held + arriving, where="gathering", layer=position)
+            yield Candidate(entry, earlier, held + buffer + arriving, where="gathering", layer=position)
         yield Candidate(walk.forward, earlier, held + unit.weights + unit.buffer, layer=position)
         before += run.count * (walk.kept + walk.cached)
         buffer = unit.buffer
         held += 0 if gathered.reshards else unit.weights
     yield Candidate(ends.model_end, kept + cached + stays, held + buffer, where=ends.places[1])
+
+
+def _beside(ends: EndsWalk, left: tuple[Run, ...]) -> tuple[Size, ...]:
+    """What stands beside the layers that are left: a mask goes with the first layer that reads it."""
+    tally = list(ends.held_in_backward.tally)
+    read = {run.layer.attention.window for run in left} if ends.masks else set()
+    tally[TEMPORARY] -= sum(size for window, size in ends.masks.items() if window not in read)
+    return tuple(tally)
 
 
 def _backward(ends: EndsWalk, runs: tuple[Run, ...], kept: int, gathered: Gathering, held: int) -> Iterator[Candidate]:
@@ -279,12 +291,12 @@ def _backward(ends: EndsWalk, runs: tuple[Run, ...], kept: int, gathered: Gather
     at_loss = root.weights + held + arriving + gathered.at_loss + gathered.reused_after(0)
     yield Candidate(ends.loss_backward, kept, at_loss, where=ends.places[2])
     gradients, left, reducing = 0, kept, 0
-    beside = ends.held_in_backward.tally
     for index in reversed(range(len(runs))):
         run, unit = runs[index], order[index]
         walk = run.walk
         per_layer = walk.gradients if not shards else unit.gradients if walk.gradients else 0
         before = order[index - 1] if index else NOTHING
+        beside = _beside(ends, runs[: index + 1])
         # Buffers differ at the first and the last layer of a run, so their neighbours are looked at as well.
         last = run.count - 1
         for done in sorted({0, min(1, last), max(0, last - 1), last} if shards else {0, last}):

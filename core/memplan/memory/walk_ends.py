@@ -43,6 +43,8 @@ class EndsWalk:
     """Parameter gradients of the ends that stay."""
     backward_end: Size
     """Ids and whatever else stays, without gradients."""
+    masks: dict[int | None, Size]
+    """Masks by window that checkpoints hold until the first layer that reads them is through."""
     ledger: tuple[Kept, ...]
     places: tuple[str, str, str] = ("embeddings", "final norm", "loss")
     """What stands before the layers, behind them, and where backward begins, in words."""
@@ -84,6 +86,8 @@ def walk_ends_on(
     else:
         x, embed_locals, input_stays = tape.leaf(hidden, last_dtype, needs_grad=setup.trains), [], True
     model_locals = positions_and_masks(ctx, list(architecture.kinds), tape)
+    held = ctx.masks.items() if setup.checkpointing and last_needs_grad else ()
+    masks = {window: mask.storage.num_bytes for window, mask in held if mask is not None}
     start, way_back = _noted(meter), way_back_from(meter, x)
     del x
     held_in_forward = meter.now
@@ -108,6 +112,7 @@ def walk_ends_on(
         embedding_backward=embedding_backward,
         gradients=meter.tally[GRADIENTS],
         backward_end=meter.now - meter.tally[GRADIENTS],
+        masks=masks,
         ledger=tuple(tape.kept),
         places=_places(architecture),
     )
