@@ -33,6 +33,7 @@ TRACED = {
     "families.json": "further families",
     "families_experts.json": "experts and linear attention",
     "stacks.json": "other training stacks",
+    "unseen.json": "set-ups drawn at random",
 }
 """Files of traces, and what their cases are called."""
 BAND_SHARE = 0.95

@@ -80,11 +80,9 @@ def _about_adapters(scenario: Scenario, architecture: Architecture) -> Iterator[
         return
     names = saved_modules(architecture, Setup.of(training))
     for saved in dict.fromkeys(training.lora.modules_to_save):
-        if any(names_module(saved, name) for name in names):
-            words = f"A copy of {saved} is counted that trains whole, with its gradients and states."
-        else:
+        if not any(names_module(saved, name) for name in names):
             words = f'"{saved}" is left out: only {", ".join(names)} are counted when they are trained whole.'
-        yield Advice("training.lora.modules_to_save", words)
+            yield Advice("training.lora.modules_to_save", words)
 
 
 def _about_sharding(scenario: Scenario) -> Iterator[Advice]:

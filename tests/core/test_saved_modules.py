@@ -54,10 +54,21 @@ def test_both_of_two_tied_modules_are_copied() -> None:
     assert both.parameters.trainable - plain.parameters.trainable == 2 * 128_256 * 2048
 
 
-@pytest.mark.parametrize(("saved", "said"), [("lm_head", "trains whole"), ("score", "is left out")])
-def test_what_is_counted_is_said(saved: str, said: str) -> None:
-    found = answer([saved])
+def test_what_is_left_out_is_said() -> None:
+    found = answer(["score"])
     (word,) = [one for one in found.warnings if one.path == "training.lora.modules_to_save"]
-    assert saved in word.message
-    assert said in word.message
+    assert "score" in word.message
+    assert "is left out" in word.message
     assert found.basis == "extrapolated"
+
+
+@pytest.mark.parametrize("saved", ["lm_head", "embed_tokens", "norm"])
+def test_what_is_counted_was_held_against_traces(saved: str) -> None:
+    """`unseen.json` has them, whole and with checkpoints."""
+    assert answer([saved]).basis == "traced"
+
+
+def test_a_name_reaches_every_norm_that_ends_in_it() -> None:
+    """PEFT compares ends of names: two norms a layer and the last one, of 2048 values each."""
+    plain, found = answer([]), answer(["norm"])
+    assert found.parameters.trainable - plain.parameters.trainable == 33 * 2048
