@@ -95,7 +95,7 @@ def _about_sharding(scenario: Scenario) -> Iterator[Advice]:
         yield Advice("hardware.sharding.strategy", words)
     elif strategy in _BUCKETS:
         yield Advice("hardware.sharding.strategy", _BUCKETS[strategy])
-    elif strategy == "fsdp2" and training.method != "full":
+    elif strategy == "fsdp2" and training.method not in ("full", "lora"):
         what = {"freeze": "frozen layers", "inference": "inference"}.get(training.method, "adapters")
         yield Advice("hardware.sharding.strategy", f"Sharded {what} have not been held against traces yet.")
     elif strategy not in SHARDS_STATES:

@@ -67,6 +67,7 @@ def chunked_rule(
     q = _by_row(tape, q, _exponential(tape, so_far))
     k = _by_row(tape, k, _exponential(tape, op.plus_constant(tape, so_far)))
     output = _scanned(tape, sizes, (intra, corrections, values, q, k), held)
+    del held
     output = op.copied(tape, output)
     output = sliced(tape, output, (ctx.batch, heads, ctx.sequence, value_dim))
     result = tape.new((ctx.batch, ctx.sequence, heads, value_dim), dtype)

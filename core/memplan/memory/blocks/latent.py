@@ -17,7 +17,7 @@ def latent_attention(ctx: Context, spec: LatentAttention, x: Tensor) -> Tensor:
     tape = ctx.tape
     rows = (ctx.batch, spec.heads, ctx.sequence)
     with tape.inside(spec.name):
-        q = _queries(ctx, spec, x)
+        q, for_indexer = _queries(ctx, spec, x)
         parts = ((*rows, spec.plain_dim), (*rows, spec.rotary_dim))
         q_plain, q_turned = split(tape, q, parts, reordered=True)
         compressed = ctx.linear(spec.down, x, spec.name)
@@ -33,17 +33,20 @@ def latent_attention(ctx: Context, spec: LatentAttention, x: Tensor) -> Tensor:
         k, v = _keys_and_values(ctx, spec, latent, k_turned)
         mask = selection_mask(ctx, spec.indexer, spec.rotary_dim, x.dtype) if spec.selects else None
         output = scores(ctx, spec, q_whole, k, v, mask)
+        del for_indexer
         if not tape.on_device and ctx.setup.attention != "eager":
             output = op.copied(tape, output)  # a CPU's kernel answers in its queries' memory order, head by head
         output = op.view(output, (ctx.batch, ctx.sequence, spec.heads * spec.value_dim))
         return ctx.linear(spec.output, output, spec.name)
 
 
-def _queries(ctx: Context, spec: LatentAttention, x: Tensor) -> Tensor:
+def _queries(ctx: Context, spec: LatentAttention, x: Tensor) -> tuple[Tensor, Tensor | None]:
+    """Queries, and what they are made of, where an indexer reads it as well."""
     q = ctx.linear(spec.queries[0], x, spec.name)
-    if len(spec.queries) > 1:
-        q = ctx.linear(spec.queries[1], ctx.norm(spec.query_norm, q, spec.name), spec.name)
-    return q
+    if len(spec.queries) == 1:
+        return q, None
+    narrow = ctx.norm(spec.query_norm, q, spec.name)
+    return ctx.linear(spec.queries[1], narrow, spec.name), narrow if spec.selects else None
 
 
 def _turned(ctx: Context, spec: LatentAttention, q: Tensor, k: Tensor) -> tuple[Tensor, Tensor]:
