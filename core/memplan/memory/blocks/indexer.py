@@ -51,11 +51,11 @@ def _best(ctx: Context, spec: Indexer, rotary_dim: int, dtype: str) -> Tensor:
 
 
 def _scores(ctx: Context, spec: Indexer, q: Tensor, k: Tensor) -> Tensor:
-    """Products of each query's heads with all keys; the keys are copied out for every query first."""
+    """Products of each query's heads with all keys; of several sequences the keys are copied out for every query."""
     tape, rows = ctx.tape, (ctx.batch, ctx.sequence)
     dtype = tape.autocast or "fp32"
     queries, keys = to(tape, to(tape, q, "fp32"), dtype), to(tape, to(tape, k, "fp32"), dtype)
-    copies = tape.new((*rows, spec.head_dim, ctx.sequence), dtype)
+    copies = tape.new((*rows, spec.head_dim, ctx.sequence), dtype) if ctx.batch > 1 else None
     shape = (*rows, spec.heads, ctx.sequence)
     product = tape.new(shape, dtype)
     del copies, queries, keys
