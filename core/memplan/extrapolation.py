@@ -65,8 +65,6 @@ def _about_training(scenario: Scenario) -> Iterator[Advice]:
         yield Advice("training.checkpointing", words)
     if training.checkpointing == "offload":
         yield Advice("training.checkpointing", "Checkpoints are counted as wholly on the host until they are used.")
-    if training.method == "freeze" and training.checkpointing in ("full", "offload"):
-        yield Advice("training.checkpointing", "Checkpoints of frozen layers are up to 4% short of traces.")
 
 
 def _about_adapters(scenario: Scenario, architecture: Architecture) -> Iterator[Advice]:

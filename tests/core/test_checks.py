@@ -46,7 +46,7 @@ EXTRAPOLATED: list[tuple[dict[str, Any], dict[str, Any], str]] = [
     ({"optimizer_in_backward": True}, {}, "training.optimizer_in_backward"),
     ({"checkpointing": "selective"}, {}, "training.checkpointing"),
     ({"checkpointing": "offload"}, {}, "training.checkpointing"),
-    ({"method": "lora", "lora": {"modules_to_save": ["lm_head"]}}, {}, "training.lora.modules_to_save"),
+    ({"method": "lora", "lora": {"modules_to_save": ["score"]}}, {}, "training.lora.modules_to_save"),
     ({"method": "qlora", "quantization": {"format": "int8"}}, {}, "training.quantization.format"),
     ({}, {"devices": 8, "tensor_parallel": 2}, "hardware.tensor_parallel"),
     ({}, {"devices": 8, "tensor_parallel": 2, "sequence_parallel": True}, "hardware.sequence_parallel"),

@@ -37,7 +37,7 @@ def embed(ctx: Context, architecture: Architecture, ids: Tensor) -> tuple[Tensor
         model_locals.append(x)
         x, stays = ctx.norm(architecture.embedding_norm, x), False
     if architecture.embedding_scale == "number":
-        if setup.makes_inputs_need_gradients and not setup.embeddings_train:
+        if setup.makes_inputs_need_gradients and not trains:
             ctx.held_by_checkpoints.append(x)  # its gradient's node holds it until backward is over
         x = op.times(tape, x)
     if architecture.projections:
@@ -58,7 +58,7 @@ def embed(ctx: Context, architecture: Architecture, ids: Tensor) -> tuple[Tensor
             model_locals.append(x)  # the function's own name for the embeddings
         x = op.dropout(tape, x, architecture.embedding_dropout)
         stays = False
-    if setup.makes_inputs_need_gradients and not setup.embeddings_train and x is not embedded:
+    if setup.makes_inputs_need_gradients and not trains and x is not embedded:
         ctx.held_by_checkpoints.append(embedded)  # its gradient's node holds it until backward is over
     return x, model_locals, stays
 
