@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import doctest
 import importlib.util
+import plistlib
 import re
+import shutil
+import subprocess
 import sys
 import xml.etree.ElementTree as ET
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+import yaml
 
 ROOT = Path(__file__).parents[2]
 PACKAGING = ROOT / "packaging"
@@ -18,7 +22,7 @@ PACKAGING = ROOT / "packaging"
 
 def module(name: str) -> ModuleType:
     """A script of the folder, which is no package: it must not hide PyPI's `packaging`."""
-    spec = importlib.util.spec_from_file_location(f"packaging_{name}", PACKAGING / f"{name}.py")
+    spec = importlib.util.spec_from_file_location(f"packaging_{name.replace('/', '_')}", PACKAGING / f"{name}.py")
     assert spec is not None
     assert spec.loader is not None
     found = importlib.util.module_from_spec(spec)
@@ -27,7 +31,7 @@ def module(name: str) -> ModuleType:
     return found
 
 
-@pytest.mark.parametrize("name", ["bundle_contents", "sizes"])
+@pytest.mark.parametrize("name", ["bundle_contents", "sizes", "windows/version_resource", "macos/bundle_info"])
 def test_worked_examples_are_right(name: str) -> None:
     result = doctest.testmod(module(name))
     assert result.attempted > 0
@@ -70,3 +74,44 @@ def test_every_command_stands_in_the_man_page() -> None:
     named = set(re.findall(r"^\.BR? (\w+)(?: [,.])?$", page, re.MULTILINE))
     commands = {name for name, command in memplan_command.commands.items() if not command.hidden}
     assert commands <= named
+
+
+def test_macos_gives_plans_the_type_that_it_opens() -> None:
+    info = plistlib.loads(plistlib.dumps(module("macos/bundle_info").info_plist("1.2.3")))
+    (document,), (exported,) = info["CFBundleDocumentTypes"], info["UTExportedTypeDeclarations"]
+    assert document["LSItemContentTypes"] == [exported["UTTypeIdentifier"]]
+    assert exported["UTTypeTagSpecification"]["public.filename-extension"] == ["memplan"]
+    entitlements = plistlib.loads((PACKAGING / "macos" / "entitlements.plist").read_bytes())
+    assert all(entitlements.values())
+
+
+@pytest.mark.skipif(shutil.which("makensis") is None, reason="NSIS is not installed")
+def test_the_windows_installer_compiles_and_carries_the_bundle(tmp_path: Path) -> None:
+    bundle = tmp_path / "bundle"
+    (bundle / "_internal").mkdir(parents=True)
+    (bundle / "memplan-window.exe").write_bytes(b"program")
+    (bundle / "_internal" / "library").write_bytes(b"library")
+    Image = pytest.importorskip("PIL.Image", reason="pillow, which draws the icon, is not installed")  # noqa: N806
+    Image.new("RGBA", (32, 32)).save(tmp_path / "memplan.ico")
+    out = tmp_path / "memplan-1.2.3-setup.exe"
+    defined = {"VERSION": "1.2.3", "BUNDLE": bundle, "OUT": out, "ICON": tmp_path / "memplan.ico"}
+    arguments = [f"-D{name}={value}" for name, value in defined.items()]
+    script = str(PACKAGING / "windows" / "memplan.nsi")
+    done = subprocess.run(["makensis", "-V4", "-WX", *arguments, script], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+    assert "memplan-window.exe" in done.stdout
+    assert "library" in done.stdout
+    assert out.read_bytes()[:2] == b"MZ"
+
+
+def test_the_release_runs_what_is_there() -> None:
+    text = (ROOT / ".github" / "workflows" / "release.yml").read_text(encoding="utf-8")
+    jobs = yaml.safe_load(text)["jobs"]
+    assert {entry["name"] for entry in jobs["build"]["strategy"]["matrix"]["include"]} == {
+        "linux-x86_64",
+        "macos-arm64",
+        "macos-x86_64",
+        "windows-x86_64",
+    }
+    for path in re.findall(r"packaging/[\w/.-]+", text):
+        assert (ROOT / path).exists(), path
