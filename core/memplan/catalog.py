@@ -19,7 +19,6 @@ from memplan.computer_devices import ThisComputer, devices_of
 from memplan.custom_devices import CustomDevices, devices_file, read_custom_devices
 from memplan.errors import MemplanError, UnknownEntryError
 from memplan.resources import resource
-from memplan.this_computer import look
 
 _FORMAT = 1
 
@@ -79,6 +78,8 @@ def custom_devices() -> CustomDevices:
 @cache
 def this_computer() -> ThisComputer:
     """What this computer has. It is asked once, with two seconds for each of its tools to answer."""
+    from memplan.this_computer import look  # few people ask
+
     return devices_of(look(), _known_device)
 
 

@@ -14,52 +14,25 @@ import os
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Any
 
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import ValidationError
 
 from memplan.catalog_entries import Device
 from memplan.device_memory import framework_total, shared_memory
 from memplan.disk import read_file
 from memplan.errors import MemplanError
 from memplan.json_text import read_json
-from memplan.plan.model_choice import STRICT
 from memplan.plan.problems import invalid_plan, quoted, shown
 from memplan.units import GIB, MB, MIB
+
+if TYPE_CHECKING:
+    from memplan.device_entry import CustomDevice
 
 DEVICES_VARIABLE = "MEMPLAN_DEVICES"
 """The environment variable that names another file."""
 _FORMAT = 1
 _LARGEST_FILE_BYTES = 4 * MB
-_MOST_MIB = 4 * 2**20
-
-
-class CustomDevice(BaseModel):
-    """One device of a person's own."""
-
-    model_config = STRICT
-
-    id: str = Field(min_length=1, max_length=100, description="What plans and the command line call it.")
-    name: str = Field(min_length=1, max_length=100, description="What people read.")
-    vendor: str = Field(
-        min_length=1, max_length=40, description="NVIDIA, AMD, Apple, Intel, …: it decides what a process holds."
-    )
-    device_class: Literal["consumer", "workstation", "datacentre", "unified"] = Field(
-        description="unified: memory shared with the system."
-    )
-    total_mib: Annotated[int, Field(ge=256, le=_MOST_MIB)] = Field(
-        json_schema_extra={"unit": "MiB"}, description="The whole memory, as the vendor's tool prints it."
-    )
-    usable_mib: Annotated[int, Field(ge=256, le=_MOST_MIB)] | None = Field(
-        None,
-        json_schema_extra={"unit": "MiB"},
-        description="What a process can count on; by default the total less what drivers keep back.",
-    )
-    architecture: str = Field("", max_length=40, description="The generation, such as Ampere or Hopper.")
-    bf16_supported: bool = Field(True, description="Whether it has bf16 arithmetic of its own.")
-    devices_per_node: Annotated[int, Field(ge=1, le=1024)] = Field(
-        1, description="How many devices one machine usually holds."
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +112,8 @@ def _entries(content: Any, path: Path) -> list[Any]:
 
 
 def _device(item: Any, position: int, path: Path, taken: set[str]) -> Device:
+    from memplan.device_entry import CustomDevice  # most people have no such file, and need not wait for it
+
     here = f"devices[{position}]"
     try:
         entry = CustomDevice.model_validate(item, strict=True)

@@ -97,7 +97,7 @@ class FitModel(QAbstractTableModel):
 
     def _header(self, section: int) -> str:
         """A column's name; an arrow says that rows are in its order, on the side away from its figures."""
-        title = "" if section == fits.FAVOURITE else fits.titles(self.unit)[section]
+        title = "" if section == fits.FAVOURITE else fits.TITLES[section]
         if section != self.sorted_by:
             return title
         arrow = "↓" if self.descending else "↑"
@@ -110,7 +110,7 @@ class FitModel(QAbstractTableModel):
         if role == Qt.ItemDataRole.DisplayRole:
             return self._header(section)
         if role == Qt.ItemDataRole.AccessibleTextRole:
-            return fits.titles(self.unit)[section]
+            return fits.TITLES[section]
         if role == Qt.ItemDataRole.ToolTipRole:
             return tip(fits.TIPS[section])
         if role == Qt.ItemDataRole.TextAlignmentRole:

@@ -36,13 +36,13 @@ WIDTHS = {
     fits.FAVOURITE: 32,
     fits.VERDICT: 126,
     fits.DEVICE: 180,
-    fits.USABLE: 68,
-    fits.NEED: 110,
+    fits.USABLE: 66,
+    fits.NEED: 96,
     fits.FREE: 66,
-    fits.FEWEST: 94,
-    fits.NODES: 80,
-    fits.BATCH: 64,
-    fits.TOKENS: 76,
+    fits.FEWEST: 100,
+    fits.NODES: 84,
+    fits.BATCH: 58,
+    fits.TOKENS: 72,
 }
 
 
@@ -178,7 +178,7 @@ class FitTable(FigureTable):
 
     def _sort_menu(self, menu: QMenu) -> None:
         """Every column, the one that rows are in the order of marked; again turns the order around."""
-        for column, title in enumerate(fits.titles(self.devices.unit)):
+        for column, title in enumerate(fits.TITLES):
             is_on = column == self.devices.sorted_by
             action = menu.addAction(title)
             action.setCheckable(True)

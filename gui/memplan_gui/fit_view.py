@@ -36,7 +36,7 @@ QUIET_MS = 120
 """Searches begin when nothing has been edited for so long."""
 SLICE_MS = 4
 """How long they may go on before the window has its turn."""
-DETAIL_LINES = 3
+DETAIL_LINES = 4
 FILTER_WIDTH, LEAST_FILTER_WIDTH = 260, 110
 
 
@@ -178,7 +178,7 @@ class FitView(AnswerView):
 
     def _moved(self) -> None:
         shown, every = len(self.table.devices.rows), len(self.table.devices.every_row)
-        self.count.setText("" if shown == every else f"{shown} of {every}")
+        self.count.setText(fits.shown_words(shown, every, self._unit))
         self._show_detail()
         if not self._search.isActive() and self._next() is not None:
             self._search.start(0)

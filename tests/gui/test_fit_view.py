@@ -30,7 +30,7 @@ from memplan_gui.window import Window
 @pytest.fixture(autouse=True)
 def no_computer(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Whatever the computer of the tests has, here it has nothing."""
-    monkeypatch.setattr("memplan.catalog.look", lambda: Found(problems=("no GPU was found.",)))
+    monkeypatch.setattr("memplan.this_computer.look", lambda: Found(problems=("no GPU was found.",)))
     catalog.read_devices_again()
     yield
     monkeypatch.undo()
@@ -185,7 +185,7 @@ def test_a_star_is_remembered(window: Window, settings: Settings, qtbot: QtBot) 
     assert row_of(view, "h200-sxm").is_favourite
     view.favourites.click()
     assert [row.device.id for row in view.table.devices.rows] == ["h200-sxm"]
-    assert view.count.text() == f"1 of {len(catalog.devices())}"
+    assert view.count.text() == f"1 of {len(catalog.devices())} · in GiB"
     view.table.clicked.emit(view.table.devices.index(0, fits.FAVOURITE))
     assert settings.favourites == []
     assert view.table.devices.rows == []
@@ -223,7 +223,7 @@ def test_the_table_is_copied_as_it_is_shown(window: Window) -> None:
     view.finish()
     view.copy.click()
     lines = [line.split("\t") for line in QGuiApplication.clipboard().text().splitlines()]
-    assert lines[0][:5] == ["Verdict", "Device", "Usable", "Need, GiB", "Free"]
+    assert lines[0][:5] == ["Verdict", "Device", "Usable, GiB", "Need, GiB", "Free, GiB"]
     assert [line[1] for line in lines[1:]] == [row.device.name for row in view.table.devices.rows]
     assert all(len(line) == len(lines[0]) for line in lines)
     point_at(view, "a100-80gb-sxm")

@@ -25,6 +25,9 @@ from memplan_gui.presenters.words import both_units, choice_title
 FAVOURITE, VERDICT, DEVICE, USABLE, NEED, FREE, FEWEST, NODES, BATCH, TOKENS = range(10)
 COSTLY = (FEWEST, NODES, BATCH, TOKENS)
 """What is searched for device by device; the rest follows from one walk."""
+AMOUNTS = (USABLE, NEED, FREE)
+TITLES = ("Favourite", "Verdict", "Device", "Usable", "Need", "Free", "Fewest", "In nodes", "Batch", "Tokens")
+"""What the columns are called."""
 NOT_YET = "…"
 NONE_HOLDS = "–"
 ROOM_BEYOND_NEED = 1.3
@@ -136,20 +139,15 @@ _KEYS: dict[int, Callable[[FitRow], float | str]] = {
 }
 
 
-def titles(unit: Unit) -> tuple[str, ...]:
-    """What the columns are called."""
-    return (
-        "Favourite",
-        "Verdict",
-        "Device",
-        "Usable",
-        f"Need, {UNIT_NAMES[unit]}",
-        "Free",
-        "Fewest",
-        "In nodes",
-        "Batch",
-        "Tokens",
-    )
+def full_title(column: int, unit: Unit) -> str:
+    """What a column is called away from the table, where its unit must be said."""
+    return f"{TITLES[column]}, {UNIT_NAMES[unit]}" if column in AMOUNTS else TITLES[column]
+
+
+def shown_words(shown: int, every: int, unit: Unit) -> str:
+    """How many rows are shown, and the unit of their amounts: "3 of 166 · in GiB"."""
+    count = "" if shown == every else f"{shown} of {every} · "
+    return f"{count}in {UNIT_NAMES[unit]}"
 
 
 def cell(row: FitRow, column: int, unit: Unit) -> str:
@@ -241,7 +239,7 @@ def spoken(row: FitRow, column: int, unit: Unit) -> str:
     if column == FAVOURITE:
         return f"{row.device.name}: {'a favourite' if row.is_favourite else 'no favourite'}"
     own = ", the plan's own device" if row.is_own else ""
-    return f"{row.device.name}{own}: {titles(unit)[column]} {cell(row, column, unit)}"
+    return f"{row.device.name}{own}: {full_title(column, unit)} {cell(row, column, unit)}"
 
 
 def bar_end(rows: Sequence[FitRow]) -> float:
@@ -254,7 +252,7 @@ def bar_end(rows: Sequence[FitRow]) -> float:
 def as_tsv(rows: Iterable[FitRow], unit: Unit) -> str:
     """The table with tabs between its cells, as spreadsheets take it."""
     columns = (VERDICT, DEVICE, USABLE, NEED, FREE, FEWEST, NODES, BATCH, TOKENS)
-    lines = [[titles(unit)[column] for column in columns]]
+    lines = [[full_title(column, unit) for column in columns]]
     lines += [[cell(row, column, unit) for column in columns] for row in rows]
     return "\n".join("\t".join(line) for line in lines) + "\n"
 
