@@ -13,6 +13,7 @@ from memplan.extrapolation import extrapolations
 from memplan.memory.host import host_memory
 from memplan.memory.process import Overheads, need_of, overheads, process_of, slack, usable_bytes, verdict_of
 from memplan.memory.setup import Setup
+from memplan.misreadings import misreadings
 from memplan.plan.scenario import Scenario
 from memplan.recipe import recipe_of
 from memplan.result import TERMS, Advice, Basis, Estimate, Instant, Parameters
@@ -21,14 +22,15 @@ from memplan.result import TERMS, Advice, Basis, Estimate, Instant, Parameters
 def estimate(scenario: Scenario) -> Estimate:
     """Estimate one scenario. Pure: the same scenario gives the same answer, on any thread.
 
-    Raises:
-        ConfigError: the model's configuration does not describe a model.
-        UnknownEntryError: the catalog has no such model or device.
+        Raises:
+            ConfigError: the model's configuration does not describe a model.
+            UnknownEntryError: the catalog has no such model or device.
 
-    >>> from memplan.plan.scenario import Scenario
-    >>> found = estimate(Scenario.model_validate({"model": {"parameters": 7_000_000_000}}))
-    >>> found.recipe.bytes_per_parameter, found.verdict
-    (8.0, 'fits')
+        >>> from memplan.misreadings import misreadings
+    from memplan.plan.scenario import Scenario
+        >>> found = estimate(Scenario.model_validate({"model": {"parameters": 7_000_000_000}}))
+        >>> found.recipe.bytes_per_parameter, found.verdict
+        (8.0, 'fits')
     """
     training, hardware = scenario.training, scenario.hardware
     held = allocation(scenario)
@@ -60,7 +62,11 @@ def estimate(scenario: Scenario) -> Estimate:
         basis=_basis(unproven, setup),
         stages=held.stages,
         host=host_memory(held.states, scenario, line.walked.on_host * line.in_flight),
-        warnings=(*unproven, *advice(scenario, setup, chosen.architecture, device)),
+        warnings=(
+            *unproven,
+            *advice(scenario, setup, chosen.architecture, device),
+            *misreadings(scenario, chosen.architecture),
+        ),
     )
 
 

@@ -1,0 +1,97 @@
+"""What people often take for granted and is not so, said where they would go wrong.
+
+Each of these fills issue threads of trainers: LoRA that "did not help", ZeRO-2 that "does not shard", accumulation that
+"saves nothing", logits that nobody counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from memplan.architecture.counts import total
+from memplan.architecture.parts import Architecture
+from memplan.memory.sharding import SHARDS_STATES, SHARDS_WEIGHTS, data_parallel_devices
+from memplan.number_formats import BYTES_PER_VALUE
+from memplan.plan.scenario import Scenario
+from memplan.result import Advice
+from memplan.units import GIB, format_bytes
+
+_KEPT_PER_VALUE = 34
+"""Bytes that a layer keeps for a value of the residual stream (Korthikanti et al. 2022, arXiv:2205.05198, eq. 2)."""
+_LARGE_LOGITS = 2 * GIB
+_LONG, _LONG_WITH_CHECKPOINTS = 4096, 16_384
+"""Tokens at once from which fp32 activations weigh as much as packed weights save on models of 1B to 8B."""
+
+
+def misreadings(scenario: Scenario, architecture: Architecture) -> Iterator[Advice]:
+    """What would be misread in this scenario."""
+    yield from _about_adapters(scenario, architecture)
+    yield from _about_the_loss(scenario, architecture)
+    yield from _about_sharding(scenario, architecture)
+    yield from _about_batches(scenario)
+
+
+def _about_adapters(scenario: Scenario, architecture: Architecture) -> Iterator[Advice]:
+    training = scenario.training
+    method, tokens = training.method, training.micro_batch * training.sequence_length
+    held = total(architecture) * BYTES_PER_VALUE[training.weights_dtype]
+    if method in ("lora", "freeze", "inference") and training.weights_dtype == "fp32":
+        words = "Frozen weights are loaded in fp32: bf16 takes half of it, and nothing of them is updated."
+        yield Advice("training.weights_dtype", words)
+    checkpoints = training.checkpointing in ("full", "offload")
+    kept = _KEPT_PER_VALUE * tokens * architecture.hidden_size * architecture.num_layers
+    if method in ("lora", "qlora") and not checkpoints and kept > held:
+        words = (
+            "Adapters spare gradients and states, not activations: at this many tokens those are the larger part, and "
+            "checkpointing or fewer tokens make them smaller."
+        )
+        yield Advice("training.method", words)
+    upcast = method == "qlora" and training.quantization.fp32_unquantized and training.weights_dtype != "fp32"
+    if upcast and tokens >= (_LONG_WITH_CHECKPOINTS if checkpoints else _LONG):
+        words = "Norms in fp32 make activations fp32: with this many tokens QLoRA can need more memory than LoRA."
+        yield Advice("training.quantization.fp32_unquantized", words)
+    if method in ("lora", "qlora") and training.lora.modules_to_save:
+        words = (
+            "A module that trains whole takes gradients and states of its own; PEFT's trainable_token_indices trains "
+            "the rows of new tokens alone."
+        )
+        yield Advice("training.lora.modules_to_save", words)
+
+
+def _about_the_loss(scenario: Scenario, architecture: Architecture) -> Iterator[Advice]:
+    training = scenario.training
+    tokens = training.micro_batch * training.sequence_length
+    logits = 4 * tokens * architecture.vocab_size
+    if training.method == "inference" or training.loss != "plain" or training.kernels == "liger":
+        return
+    if logits >= _LARGE_LOGITS:
+        words = (
+            f"{tokens:,} tokens × {architecture.vocab_size:,} words of the vocabulary are logits of "
+            f"{format_bytes(logits)} in fp32, with a gradient as large; a fused or chunked loss never holds them whole."
+        )
+        yield Advice("training.loss", words)
+
+
+def _about_sharding(scenario: Scenario, architecture: Architecture) -> Iterator[Advice]:
+    hardware, strategy = scenario.hardware, scenario.hardware.sharding.strategy
+    if strategy not in SHARDS_STATES:
+        return
+    if data_parallel_devices(hardware) == 1:
+        yield Advice("hardware.sharding.strategy", "One device has nothing to divide with: it holds everything.")
+    elif strategy not in SHARDS_WEIGHTS and scenario.training.method != "inference":
+        held = total(architecture) * BYTES_PER_VALUE[scenario.training.weights_dtype]
+        what = "states and gradients" if strategy == "zero2" else "states"
+        words = f"Divides {what}; every device holds all weights ({format_bytes(held)}). ZeRO-3 and FSDP divide them."
+        yield Advice("hardware.sharding.strategy", words)
+
+
+def _about_batches(scenario: Scenario) -> Iterator[Advice]:
+    training, devices = scenario.training, data_parallel_devices(scenario.hardware)
+    batch, pieces = training.micro_batch, training.gradient_accumulation
+    if training.method == "inference" or pieces == 1:
+        return
+    factors = [f"{batch:,}", f"{pieces:,}", *([f"{devices:,} devices"] if devices > 1 else [])]
+    words = f"One update sees {' × '.join(factors)} = {batch * pieces * devices:,} sequences"
+    if batch > 1:
+        words += f"; activations follow the micro-batch of {batch:,}, whatever the accumulation"
+    yield Advice("training.gradient_accumulation", f"{words}.")
