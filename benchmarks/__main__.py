@@ -1,4 +1,4 @@
-"""Runs the benchmarks and prints medians and ratios: `python -m benchmarks [estimate] [map] [fit] [edit] [start]`."""
+"""Runs the benchmarks and prints medians and ratios: `python -m benchmarks [estimate] [levers] [edit] …`."""
 
 from __future__ import annotations
 
@@ -38,6 +38,13 @@ def measure_edit() -> Table:
     return edit.measure()
 
 
+def measure_levers() -> Table:
+    """What each lever would do, and the search for what fits."""
+    from benchmarks import levers
+
+    return levers.measure()
+
+
 def measure_start() -> Table:
     """From the start of the process to what a person sees."""
     from benchmarks import start
@@ -49,6 +56,7 @@ BENCHMARKS: dict[str, Callable[[], Table]] = {
     "estimate": measure_estimate,
     "map": measure_map,
     "fit": measure_fit,
+    "levers": measure_levers,
     "edit": measure_edit,
     "start": measure_start,
 }

@@ -93,6 +93,7 @@ if TYPE_CHECKING:  # The same names for type checkers and editors; a test holds 
     from memplan.levers import Lever as Lever
     from memplan.levers import LeverOffer as LeverOffer
     from memplan.levers import Preference as Preference
+    from memplan.levers import each_offer as each_offer
     from memplan.levers import lever_offers as lever_offers
     from memplan.levers import useful_offers as useful_offers
     from memplan.making_fit import PREFERENCE_TITLES as PREFERENCE_TITLES
@@ -221,7 +222,7 @@ _NAMES: dict[str, str] = {
         "ranked_fits"
     ),
     "plan_estimates": "estimate_plan",
-    "levers": "LEVERS Lever LeverOffer Preference lever_offers useful_offers",
+    "levers": "LEVERS Lever LeverOffer Preference each_offer lever_offers useful_offers",
     "making_fit": (
         "PREFERENCES PREFERENCE_TITLES PREFERENCE_WORDS Candidate Fall Preferences Proposal Remedy Use "
         "cheapest_on_each make_fit making_fit need_words proposal_sentence remedy_words uses_words waterfall"

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import sys
 import traceback
+from collections.abc import Iterator
 
-from PySide6.QtCore import QObject, QTimer, Signal
+from PySide6.QtCore import QElapsedTimer, QObject, QTimer, Signal
 
-from memplan import Estimate, LeverOffer, MemplanError, Scenario, Unit, UnknownEntryError, estimate, lever_offers
+from memplan import Estimate, LeverOffer, MemplanError, Scenario, Unit, UnknownEntryError, each_offer, estimate
 from memplan_gui.document import PlanDocument
 from memplan_gui.presenters.answer import Answer
 
 MOST_TABS_ESTIMATED = 50
+SLICE_MS = 8
+"""How long levers are worked out before the window has its turn."""
 
 
 class Answers(QObject):
@@ -30,6 +33,7 @@ class Answers(QObject):
         self._known: list[tuple[Scenario, Answer]] = []
         self._unit: Unit = "gib"
         self._offered_for: tuple[Scenario, Unit] | None = None
+        self._making: OffersInMaking | None = None
         self.offers: tuple[LeverOffer, ...] = ()
         self.offers_problem = ""
         """Why there are no offers although there is an estimate; empty where nothing went wrong."""
@@ -71,7 +75,7 @@ class Answers(QObject):
     def finish(self) -> None:
         """Answer at once what would follow later."""
         self._later.stop()
-        self._answer_rest()
+        self._answer_rest(at_once=True)
 
     def _answer_to(self, scenario: Scenario) -> Answer:
         for known, answer in self._known:
@@ -81,15 +85,54 @@ class Answers(QObject):
         self._known.append((scenario, answer))
         return answer
 
-    def _answer_rest(self) -> None:
-        scenario, now = self._document.scenario, self.answer().estimate
+    def _answer_rest(self, *, at_once: bool = False) -> None:
+        scenario = self._document.scenario
         if self._offered_for is None or self._offered_for[0] is not scenario or self._offered_for[1] != self._unit:
-            self.offers, self.offers_problem = offers_for(scenario, now, self._unit)
-            self._offered_for = (scenario, self._unit)
+            making = self._making
+            if making is None or making.scenario is not scenario or making.unit != self._unit:
+                making = self._making = OffersInMaking(scenario, self.answer().estimate, self._unit)
+            if not making.go_on(at_once=at_once):
+                self._later.start()
+                return
+            self.offers, self.offers_problem = making.result
+            self._offered_for, self._making = (scenario, self._unit), None
         self.offered.emit(self.offers)
         for other in self._document.plan.scenarios[:MOST_TABS_ESTIMATED]:
             self._answer_to(other)
         self.others_answered.emit()
+
+
+class OffersInMaking:
+    """What each lever would do, worked out in slices; nothing where the scenario itself has no estimate."""
+
+    def __init__(self, scenario: Scenario, now: Estimate | None, unit: Unit) -> None:
+        self.scenario, self.unit = scenario, unit
+        self._now = now
+        self._made: list[LeverOffer] = []
+        self._left: Iterator[LeverOffer] | None = None
+        self._problem = ""
+
+    @property
+    def result(self) -> tuple[tuple[LeverOffer, ...], str]:
+        """The offers; or none, and why not."""
+        return (() if self._problem else tuple(self._made)), self._problem
+
+    def go_on(self, *, at_once: bool) -> bool:
+        """Work on for a slice, or to the end; says whether all are there."""
+        clock = QElapsedTimer()
+        clock.start()
+        try:
+            if self._left is None:
+                self._left = iter(()) if self._now is None else each_offer(self.scenario, self._now, self.unit)
+            for offer in self._left:
+                self._made.append(offer)
+                if not at_once and clock.elapsed() >= SLICE_MS:
+                    return False
+        except MemplanError as problem:
+            self._problem = problem_words(problem)
+        except Exception as mistake:
+            self._problem = mistake_words(mistake)
+        return True
 
 
 def make_answer(scenario: Scenario) -> Answer:
@@ -117,15 +160,3 @@ def mistake_words(mistake: Exception) -> str:
     return f"memplan made a mistake with this scenario and shows nothing rather than a wrong figure ({found}). " + (
         "Undo the last change, or save the plan and report it."
     )
-
-
-def offers_for(scenario: Scenario, now: Estimate | None, unit: Unit) -> tuple[tuple[LeverOffer, ...], str]:
-    """What each lever would do, nothing where the scenario itself has no estimate; and why not, where that failed."""
-    if now is None:
-        return (), ""
-    try:
-        return lever_offers(scenario, now, unit), ""
-    except MemplanError as problem:
-        return (), problem_words(problem)
-    except Exception as mistake:
-        return (), mistake_words(mistake)

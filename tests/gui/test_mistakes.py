@@ -61,7 +61,7 @@ def test_an_answer_that_cannot_be_shown_is_a_mistake_too(window: Window, monkeyp
 
 
 def test_a_mistake_in_the_levers_is_said_in_their_place(window: Window, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(answers_module, "lever_offers", fail)
+    monkeypatch.setattr(answers_module, "each_offer", fail)
     edit(window, BATCH, 7)
     window.answers.finish()
     assert not any(button.isVisible() for button in window.answer_panel.levers.buttons)
@@ -78,7 +78,7 @@ def test_an_offer_for_another_scenario_is_refused(window: Window) -> None:
 
 def test_levers_that_failed_toggle_nothing(window: Window, monkeypatch: pytest.MonkeyPatch) -> None:
     lever = next(offer.lever.id for offer in window.answers.offers if offer.scenario is not None)
-    monkeypatch.setattr(answers_module, "lever_offers", fail)
+    monkeypatch.setattr(answers_module, "each_offer", fail)
     edit(window, BATCH, 7)
     before: Scenario = window.document.scenario
     window.toggle_lever(lever)

@@ -309,6 +309,7 @@ def test_the_table_fits_its_view_after_there_was_none(window: Window) -> None:
     table = window.answer_panel.details.breakdown
     for device in ("abacus", "a100-80gb-sxm"):
         edit(window, "hardware.device", device)
+        window.answers.finish()
         QApplication.processEvents()
     assert table.horizontalHeader().length() == table.viewport().width()
     assert table.horizontalScrollBar().maximum() == 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from memplan.levers.known import LEVERS
 from memplan.levers.lever import Lever, Preference
 from memplan.levers.links import Links, links_of
-from memplan.levers.offers import LeverOffer, lever_offers, useful_offers
+from memplan.levers.offers import LeverOffer, each_offer, lever_offers, useful_offers
 from memplan.levers.pace import Work, slowdown, work_of
 from memplan.levers.same_result import has_flash
 
@@ -16,6 +16,7 @@ __all__ = [
     "Links",
     "Preference",
     "Work",
+    "each_offer",
     "has_flash",
     "lever_offers",
     "links_of",

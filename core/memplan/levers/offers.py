@@ -6,7 +6,7 @@ for everything else that is set, and for where the peak stands.
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import log, log1p
 from typing import Literal
@@ -96,12 +96,15 @@ def lever_offers(scenario: Scenario, now: Estimate | None = None, unit: Unit = "
     Raises:
         MemplanError: the scenario itself cannot be estimated.
     """
-    known = now if now is not None else estimate(scenario)
+    return tuple(each_offer(scenario, now if now is not None else estimate(scenario), unit))
+
+
+def each_offer(scenario: Scenario, now: Estimate, unit: Unit = "gib") -> Iterator[LeverOffer]:
+    """The same one by one, for who has something else to do between them."""
     plain = Scenario(model=scenario.model, training=Training(method=scenario.training.method))
-    return tuple(
-        replace(offer, is_usual=True) if offer.state == "on" and offer.lever.is_on(plain) else offer
-        for offer in (_offer(lever, scenario, known, unit) for lever in LEVERS)
-    )
+    for lever in LEVERS:
+        offer = _offer(lever, scenario, now, unit)
+        yield replace(offer, is_usual=True) if offer.state == "on" and lever.is_on(plain) else offer
 
 
 def useful_offers(offers: Sequence[LeverOffer], most: int, keep: Container[str] = ()) -> tuple[LeverOffer, ...]:
