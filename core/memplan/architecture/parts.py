@@ -369,9 +369,10 @@ class Architecture:
 
     @property
     def feeds_rows(self) -> bool:
-        """Whether the first layer reads rows of the token table as the table's module gives them."""
+        """Whether the first layer's attention reads rows of the token table as the table's module gives them."""
         added = (self.embedding_norm, self.positions, self.embedding_dropout, self.projections)
-        return self.embedding_scale != "number" and not any(added)
+        first, _ = self.layers[0]
+        return first.attention_norm is None and self.embedding_scale != "number" and not any(added)
 
     @property
     def rotary_tables(self) -> tuple[tuple[int, int], ...]:
