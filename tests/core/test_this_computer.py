@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 import time
 from collections.abc import Iterator
@@ -189,9 +190,12 @@ def test_the_command_takes_it_by_its_id_and_lists_it(
     assert run(["estimate", "meta-llama/Llama-3.2-1B", "--device", "this-computer"]) == 0
     assert run(["fit", "meta-llama/Llama-3.2-1B"]) == 0
     assert " this-computer " in capsys.readouterr().out
+    assert run(["catalog", "devices", "this", "computer"]) == 0
+    assert re.search(r"this-computer +This computer: A100 SXM4 80 GB +79\.1 GiB", capsys.readouterr().out)
     monkeypatch.setenv("PATH", str(tmp_path / "nothing"))
     catalog.read_devices_again()
     assert run(["fit", "meta-llama/Llama-3.2-1B", "--device", "this-computer"]) == 2
-    assert "this computer: no GPU was found" in capsys.readouterr().err
+    assert run(["catalog", "devices", "this-computer"]) == 2
+    assert capsys.readouterr().err.count("this computer: no GPU was found") == 2
     assert run(["fit", "meta-llama/Llama-3.2-1B"]) == 0
     assert "This computer: no GPU was found" in capsys.readouterr().out

@@ -226,10 +226,13 @@ def devices(query: tuple[str, ...], as_json: bool, unit: str) -> int:
     Devices of your own stand in devices.json among memplan's settings, or in the file that MEMPLAN_DEVICES names;
     this-computer is what this computer has, asked when it is named. Ends with 0, or with 2 when nothing matches.
     """
-    from memplan.catalog import search_devices
+    from memplan.catalog import THIS_COMPUTER, device, search_devices, this_computer
 
-    found = search_devices(" ".join(query))
     _tell_device_problems()
+    if THIS_COMPUTER in (name := "-".join(query).casefold()):
+        found = this_computer().devices or (device(name),)
+    else:
+        found = search_devices(" ".join(query))
     if as_json:
         from memplan.cli.as_json import devices_json
 
