@@ -19,8 +19,10 @@ def tower_of(reader: ConfigReader) -> tuple[Counted, ...]:
     Also empty for a tower of a kind that is not known: then the text's part is all that is counted.
     """
     vision = reader.mapping("vision_config")
-    kind = vision.get("model_type", reader.model_type)
-    if not vision or kind not in _TOWERS:
+    if not vision:
+        return ()
+    kind = ConfigReader(vision).text("model_type", reader.model_type)
+    if kind not in _TOWERS:
         return ()
     return tuple(_TOWERS[kind](reader, ConfigReader(vision)))
 

@@ -11,7 +11,7 @@ import click
 
 from memplan.cli.arguments import json_option, plan_argument, unit_option
 from memplan.cli.diagnose_command import diagnose_command
-from memplan.cli.exchange_commands import import_command
+from memplan.cli.exchange_commands import export_command, import_command
 from memplan.cli.levers_command import levers_command
 from memplan.cli.report_command import report_command
 from memplan.cli.scenario_options import ScenarioCommand, with_options
@@ -184,6 +184,7 @@ def evidence(plan: str | None, as_json: bool) -> int:
 
 
 memplan_command.add_command(import_command)
+memplan_command.add_command(export_command)
 memplan_command.add_command(levers_command)
 memplan_command.add_command(report_command)
 memplan_command.add_command(diagnose_command)

@@ -1,16 +1,21 @@
-"""The command that reads trainers' configurations. What it does is in `memplan.exchange`."""
+"""The commands that read and write trainers' configurations. What they do is in `memplan.exchange`."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from memplan.cli.scenario_options import FIELDS, ScenarioCommand
 
+if TYPE_CHECKING:
+    from memplan.plan.scenario import Plan, Scenario
+
 IMPORTED, OPEN = 0, 2
+FORMAT_IDS = ("script", "deepspeed", "accelerate", "axolotl", "llama-factory", "torchtune", "mlx")
+"""What `--as` takes; a test holds them against the formats that there are."""
 
 
 @click.command(
@@ -81,3 +86,51 @@ def _model(text: str) -> dict[str, Any]:
         except ValueError:
             words = f"{error.message.rstrip('.')}, no such file, and no size such as 7B."
             raise MemplanError(words, place="--model", remedy=error.remedy) from None
+
+
+@click.command(
+    "export",
+    epilog="""\b
+    For example:
+      memplan export run.memplan --as axolotl -o recipe.yaml
+    """,
+)
+@click.argument("plan", metavar="PLAN")
+@click.option("--as", "format_id", metavar="FORMAT", required=True, help=f"One of: {', '.join(FORMAT_IDS)}.")
+@click.option("-o", "--output", metavar="FILE", help="Where to write it. Without it, prints it.")
+@click.option("--scenario", metavar="NAME", help="Which scenario of the plan, where it has several: name or number.")
+def export_command(plan: str, format_id: str, output: str | None, scenario: str | None) -> int:
+    """Write a scenario as a trainer's configuration.
+
+    The estimate stands in it as a comment. What the format cannot say is listed, on standard error. PLAN is what
+    `memplan estimate` takes.
+    """
+    from memplan.cli.source import read_source
+    from memplan.disk import write_file
+    from memplan.exchange.export import export_scenario
+
+    source = read_source(plan)
+    chosen = _scenario(source.plan, source.place, scenario)
+    found = export_scenario(chosen, format_id)
+    if output is None:
+        click.echo(found.text, nl=False)
+    else:
+        write_file(Path(output), found.text.encode())
+    for one in found.unsaid:
+        click.echo(f"Not said in it: {one.title} {one.words}.", err=True)
+    return IMPORTED
+
+
+def _scenario(plan: Plan, place: str, name: str | None) -> Scenario:
+    """The scenario of that name or number, counted from 1; the only one where there is one."""
+    from memplan.errors import MemplanError
+
+    scenarios = plan.scenarios
+    if name is None and len(scenarios) == 1:
+        return scenarios[0]
+    named = [one for position, one in enumerate(scenarios, 1) if name in (one.name, str(position))]
+    if named:
+        return named[0]
+    listed = ", ".join(f"{position} ({one.name})" for position, one in enumerate(scenarios, 1))
+    what = f"holds {len(scenarios):,} scenarios" if name is None else "has no such scenario"
+    raise MemplanError(f"{what}: {listed[:300]}.", place=place, remedy="Name one with --scenario.")

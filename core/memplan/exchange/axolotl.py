@@ -71,6 +71,10 @@ def _read_method(keys: Keys) -> None:
         reading.state("given.quantized", eight, value="int8")
     elif adapter.value.lower() == "qlora":
         reading.assume(adapter.key, "qlora without load_in_4bit: the base's own packing counts, or none")
+    packing = keys.section("bnb_config_kwargs")
+    reading.state("training.quantization.double_quant", packing.switch("bnb_4bit_use_double_quant"))
+    if (kind := packing.text("bnb_4bit_quant_type")) and kind.value == "fp4" and four and four.value:
+        reading.state("given.quantized", kind, value="fp4")
     reading.default("training.quantization.double_quant", True, "axolotl's default (bnb_4bit_use_double_quant)")
     why = "axolotl turns norms, embeddings and head back to the load dtype"
     reading.default("training.quantization.fp32_unquantized", False, why)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from memplan.exchange.documents import Document
 from memplan.exchange.model_settling import dtype_word
-from memplan.exchange.notes import Stated
+from memplan.exchange.notes import AUTO, Stated
 from memplan.exchange.reading import Keys
 from memplan.exchange.trainer_terms import STAGES
 
@@ -27,6 +27,7 @@ def read(keys: Keys, document: Document) -> None:
     anchor = stage or Stated(0, document.file, "zero_optimization")
     reading.state("hardware.sharding.strategy", anchor, value=STAGES[anchor.value])
     _state_offload(zero, anchor.value)
+    _state_buckets(zero)
     for name, why in _ZERO_EXTRAS.items():
         found = zero.any(name)
         if found is not None and found.value not in (False, 0, 1, "false"):
@@ -55,6 +56,26 @@ def _state_offload(zero: Keys, stage: int) -> None:
     if (old := zero.switch("cpu_offload")) is not None:
         reading.state("hardware.offload.optimizer", old)
 
+
+def _state_buckets(zero: Keys) -> None:
+    """Sizes in values; the names of stage 3 also stand there without their prefix."""
+    reading = zero.reading
+    for field, names in _BUCKETS.items():
+        size = zero.whole(*names, least=0)
+        reading.state(f"hardware.sharding.{field}", size)
+        if size is None and any(zero.has(name) for name in names):
+            reading.state(f"hardware.sharding.{field}", zero.text(*names), value=AUTO)
+    reading.state("hardware.sharding.overlap_comm", zero.switch("overlap_comm"))
+    reach = [zero.whole(f"stage3_{name}", name, least=0) for name in ("max_reuse_distance", "max_live_parameters")]
+    if given := [one for one in reach if one is not None]:
+        reading.state("hardware.sharding.reuse_distance", min(given, key=lambda one: one.value))
+
+
+_BUCKETS = {
+    "reduce_bucket": ("reduce_bucket_size",),
+    "prefetch_bucket": ("stage3_prefetch_bucket_size", "prefetch_bucket_size"),
+    "persistence_threshold": ("stage3_param_persistence_threshold", "param_persistence_threshold"),
+}
 
 _ZERO_EXTRAS = {
     "zero_hpz_partition_size": "a second copy of the weights in each node (ZeRO++) is not counted",

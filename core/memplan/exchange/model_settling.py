@@ -127,7 +127,9 @@ def _differ(one: Any, other: Any) -> bool:
 
 
 def _answer_words(answer: Mapping[str, Any]) -> str:
-    return str(answer.get("catalog") or answer.get("name") or f"{answer.get('parameters'):,} parameters")
+    if name := answer.get("catalog") or answer.get("name"):
+        return str(name)
+    return f"{answer['parameters']:,} parameters" if "parameters" in answer else "its own config.json"
 
 
 def _published(answer: Mapping[str, Any]) -> str | None:

@@ -8,6 +8,9 @@ from typing import Any, Literal
 
 NoteKind = Literal["understood", "assumed", "left_out", "ignored", "asked"]
 
+AUTO = "auto"
+"""What a field that may be empty is stated to be where the trainer works it out: the plan's null."""
+
 NOTE_TITLES: dict[NoteKind, str] = {
     "understood": "Understood",
     "assumed": "Assumed",

@@ -12,9 +12,9 @@ from pydantic import ValidationError
 from memplan.catalog import device as catalog_device
 from memplan.errors import MemplanError
 from memplan.exchange.model_settling import SettledModel, settle_model
-from memplan.exchange.notes import ImportNote, Stated
+from memplan.exchange.notes import AUTO, ImportNote, Stated
 from memplan.exchange.peft_defaults import default_targets
-from memplan.exchange.precision import FSDP, precision_in_force
+from memplan.exchange.precision import DEEPSPEED, FSDP, precision_in_force
 from memplan.exchange.reading import Reading
 from memplan.plan.edit import facts_at
 from memplan.plan.field_facts import joined
@@ -100,7 +100,8 @@ def settle(readings: Sequence[Reading], answers: Mapping[str, Any], name: str) -
     _settle_precision(desk, model)
     _settle_accumulation(desk)
     questions = list(_questions(desk, model, trains=trains))
-    values = {path: desk.get(path) for path in _paths(desk) if _applies(path, desk)}
+    method, strategy = desk.get("training.method") or "full", desk.get("hardware.sharding.strategy") or "none"
+    values = {path: desk.get(path) for path in _paths(desk) if field_applies(path, method, strategy)}
     desk.notes += _value_notes(desk, values)
     scenario = None if questions else _scenario(name, model, values, desk)
     return Settled(scenario, tuple(_in_order([*desk.notes, *questions])))
@@ -126,7 +127,7 @@ def _contradiction(path: str, one: Stated, other: Stated) -> MemplanError:
     option = OPTIONS.get(path)
     remedy = f"Say which counts with {option}, or give one of them alone." if option else "Give one of them alone."
     words = (
-        f"{one.key} is {_word(one.value)}, and {other.key} in {other.file} is {_word(other.value)}: "
+        f"{one.key} is {value_words(one.value)}, and {other.key} in {other.file} is {value_words(other.value)}: "
         f"the files contradict each other ({what.lower()})."
     )
     return MemplanError(words, place=one.file, remedy=remedy)
@@ -169,6 +170,8 @@ def _settle_devices(desk: _Desk, *, trains: bool) -> None:
         devices = 1
     if desk.get("hardware.sharding.strategy") is None and isinstance(devices, int) and devices > 1:
         desk.assume("hardware.sharding.strategy", "ddp", "nothing says how devices divide the model")
+    if devices == 1 and desk.get("hardware.sharding.strategy") == "ddp":
+        desk.assume("hardware.sharding.strategy", "none", "one device holds everything")
     if devices == 1 and "hardware.sharding.strategy" in desk.defaults.keys() - desk.stated.keys():
         desk.assume("hardware.sharding.strategy", "none", "one device has nothing to share")
         if compute := desk.get("given.compute_dtype"):
@@ -225,28 +228,37 @@ def _paths(desk: _Desk) -> list[str]:
     ]
 
 
-def _applies(path: str, desk: _Desk) -> bool:
+def field_applies(path: str, method: str, strategy: str) -> bool:
     """Whether the field means anything beside the method and the strategy."""
-    method, strategy = desk.get("training.method") or "full", desk.get("hardware.sharding.strategy") or "none"
     if path.startswith("training.lora."):
         return method in ("lora", "qlora")
     if path.startswith("training.quantization."):
-        return bool(method == "qlora")
+        return method == "qlora"
     if path.startswith("training.freeze."):
-        return bool(method == "freeze")
-    if path.startswith("hardware.sharding.") and not path.endswith("strategy"):
-        return strategy in FSDP
+        return method == "freeze"
+    if path.startswith("hardware.sharding."):
+        return strategy in _STRATEGIES_OF.get(path.rpartition(".")[2], (strategy,))
     return True
+
+
+_STRATEGIES_OF: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("mixed_precision", "reshard_after_forward"), FSDP),
+    "reduce_bucket": DEEPSPEED,
+    "overlap_comm": ("zero1", "zero2"),
+    **dict.fromkeys(("prefetch_bucket", "persistence_threshold", "reuse_distance"), ("zero3",)),
+    "gradient_as_bucket_view": ("none", "ddp"),
+}
+"""The strategies that a field of sharding means anything under."""
 
 
 def _value_notes(desk: _Desk, values: Mapping[str, Any]) -> Iterator[ImportNote]:
     for path, value in values.items():
         if path in desk.answers:
-            yield ImportNote("understood", _title(path), _word(value), "your answer", path)
+            yield ImportNote("understood", _title(path), value_words(value), "your answer", path)
         elif path in desk.stated:
-            yield ImportNote("understood", _title(path), _word(value), desk.stated[path].source, path)
+            yield ImportNote("understood", _title(path), value_words(value), desk.stated[path].source, path)
         else:
-            yield ImportNote("assumed", _title(path), f"{_word(value)}: {desk.defaults[path][1]}", path=path)
+            yield ImportNote("assumed", _title(path), f"{value_words(value)}: {desk.defaults[path][1]}", path=path)
     yield from _mixed_note(desk)
     if "hardware.device" not in values:
         default = facts_at(Scenario, "hardware.device").default
@@ -258,9 +270,9 @@ def _mixed_note(desk: _Desk) -> Iterator[ImportNote]:
     """What was said of mixed precision: the dtypes in force follow from it."""
     path = "given.mixed_precision"
     if path in desk.stated:
-        yield ImportNote("understood", _title(path), _word(desk.get(path)), desk.stated[path].source)
+        yield ImportNote("understood", _title(path), value_words(desk.get(path)), desk.stated[path].source)
     elif path in desk.defaults:
-        yield ImportNote("assumed", _title(path), f"{_word(desk.get(path))}: {desk.defaults[path][1]}")
+        yield ImportNote("assumed", _title(path), f"{value_words(desk.get(path))}: {desk.defaults[path][1]}")
 
 
 def _scenario(name: str, model: SettledModel, values: Mapping[str, Any], desk: _Desk) -> Scenario:
@@ -270,7 +282,8 @@ def _scenario(name: str, model: SettledModel, values: Mapping[str, Any], desk: _
         inner = content
         for section in sections:
             inner = inner.setdefault(section, {})
-        inner[last] = list(value) if isinstance(value, tuple) else value
+        is_auto = value == AUTO and facts_at(Scenario, path).optional
+        inner[last] = None if is_auto else list(value) if isinstance(value, tuple) else value
     if "hardware" in content and "device" in content["hardware"]:
         content["hardware"]["device"] = _device(content["hardware"]["device"])
     try:
@@ -302,7 +315,8 @@ def _title(path: str) -> str:
     return facts_at(Scenario, path).title
 
 
-def _word(value: Any) -> str:
+def value_words(value: Any) -> str:
+    """A value as the list shows it."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, tuple):
@@ -315,7 +329,7 @@ def _word(value: Any) -> str:
 def _in_order(notes: Sequence[ImportNote]) -> list[ImportNote]:
     """By kind, and what concerns the plan's fields in the plan's order."""
     kinds = ("understood", "assumed", "left_out", "ignored", "asked")
-    paths = ["model", *_all_paths()]
+    paths = ["model", *field_paths()]
 
     def key(note: ImportNote) -> tuple[int, int]:
         return kinds.index(note.kind), paths.index(note.path) if note.path in paths else len(paths)
@@ -323,7 +337,8 @@ def _in_order(notes: Sequence[ImportNote]) -> list[ImportNote]:
     return sorted(dict.fromkeys(notes), key=key)
 
 
-def _all_paths() -> list[str]:
+def field_paths() -> list[str]:
+    """Every field of training and hardware, in the plan's order."""
     found = []
     for part in ("training", "hardware"):
         section = facts_at(Scenario, part).section

@@ -69,16 +69,26 @@ def recognises(document: Document) -> bool:
     return isinstance(model, dict) and isinstance(model.get("_component_"), str)
 
 
-def component_of(catalog_id: str) -> str | None:
-    """The builder of a catalog's model, such as "llama3_1.llama3_1_8b"; None where torchtune has none."""
+_FAMILIES = (
+    *("llama3_2_vision", "code_llama2", "llama2", "llama3_1", "llama3_2", "llama3_3", "llama3", "mistral"),
+    *("gemma2", "gemma", "phi3", "phi4", "qwen2_5", "qwen2", "qwen3"),
+)
+"""The modules of torchtune.models; a builder's name starts with its module's."""
+_INSTRUCTED = ("qwen2_5_1_5b", "qwen2_5_7b", "qwen2_5_14b", "qwen2_5_32b", "qwen2_5_72b")
+"""Builders that torchtune has as _base and _instruct alone."""
+
+
+def component_of(catalog_id: str) -> tuple[str, str] | None:
+    """The module and the builder of a catalog's model; None where torchtune has none.
+
+    >>> component_of("meta-llama/Llama-3.1-8B")
+    ('llama3_1', 'llama3_1_8b')
+    """
     name = next((name for name, known in _MODELS.items() if known == catalog_id), None)
-    return f"{_family(name)}.{name}" if name else None
-
-
-def _family(name: str) -> str:
-    if name.startswith(("phi3", "llama3_2_vision")):
-        return "phi3" if name.startswith("phi3") else "llama3_2_vision"
-    return re.sub(r"_(?:[0-9]_)?[0-9]+b$", "", name)
+    if name is None:
+        return None
+    family = next(family for family in _FAMILIES if name.startswith(family))
+    return family, f"{name}_instruct" if name in _INSTRUCTED else name
 
 
 def read(keys: Keys, document: Document) -> None:
@@ -164,7 +174,10 @@ def _read_targets(model: Keys) -> None:
     targets = tuple(TARGETS.get(name, name) for name in attention.value)
     if mlp and mlp.value:
         targets += MLP_TARGETS
-    reading.state("training.lora.targets", attention, value=targets)
+    if set(targets) == {*TARGETS.values(), *MLP_TARGETS}:
+        reading.state("training.lora.targets", attention, value="all-linear")
+    else:
+        reading.state("training.lora.targets", attention, value=targets)
     if head and head.value:
         reading.state("training.lora.targets", attention, value=(*targets, "lm_head"))
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from memplan.errors import MemplanError
 from memplan.exchange.model_settling import dtype_word
-from memplan.exchange.notes import Stated
+from memplan.exchange.notes import AUTO, Stated
 from memplan.exchange.reading import Keys, Reading
 from memplan.plan.problems import shown
 
@@ -173,6 +173,8 @@ def state_deepspeed_path(reading: Reading, found: Stated | None) -> None:
         strategy = STAGES[int(stage[1])]
         why = f"as the name {name} says; give that file too to be sure"
         reading.default("hardware.sharding.strategy", strategy, why)
+        for name in ("reduce_bucket", "prefetch_bucket", "persistence_threshold"):
+            reading.default(f"hardware.sharding.{name}", AUTO, "as nearly every such file has it")
         if "offload" in name.lower():
             alone = "param" in name.lower()
             reading.default("hardware.offload.optimizer", not alone, why)

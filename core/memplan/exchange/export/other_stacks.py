@@ -1,0 +1,150 @@
+"""Recipes of torchtune and MLX-LM, which have modules of their own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from memplan.errors import MemplanError
+from memplan.exchange.export.terms import adapted, checked, model_name
+from memplan.exchange.torchtune import MLP_TARGETS, TARGETS, component_of
+from memplan.plan.scenario import Scenario
+
+_TORCHTUNE_OPTIMIZERS = {
+    "adamw": "torch.optim.AdamW",
+    "sgd": "torch.optim.SGD",
+    "sgd_momentum": "torch.optim.SGD",
+    "adagrad": "torch.optim.Adagrad",
+    "rmsprop": "torch.optim.RMSprop",
+    "adafactor": "torch.optim.Adafactor",
+    "adamw_8bit": "bitsandbytes.optim.AdamW8bit",
+    "paged_adamw_8bit": "bitsandbytes.optim.PagedAdamW8bit",
+    "paged_adamw_32bit": "bitsandbytes.optim.PagedAdamW",
+    "adamw_4bit": "torchao.optim.AdamW4bit",
+    "lion": "bitsandbytes.optim.Lion",
+    "lion_8bit": "bitsandbytes.optim.Lion8bit",
+    "muon": "torch.optim.Muon",
+}
+
+
+def torchtune(scenario: Scenario) -> dict[str, Any]:
+    """torchtune's configuration; paths of the checkpoint and the tokenizer are for the person to name.
+
+    Raises:
+        MemplanError: torchtune has no builder of this model.
+    """
+    training, hardware = checked(scenario).training, scenario.hardware
+    component = component_of(scenario.model.catalog or "")
+    if component is None:
+        remedy = "Choose a model of the catalog that torchtune builds, such as meta-llama/Llama-3.1-8B."
+        raise MemplanError(f"torchtune has no builder of {model_name(scenario)}.", place="model", remedy=remedy)
+    family, builder = component
+    folder = f"/tmp/{builder}"
+    length = training.sequence_length
+    content: dict[str, Any] = {"output_dir": f"{folder}/out", "model": _torchtune_model(scenario, family, builder)}
+    content["tokenizer"] = {
+        "_component_": f"torchtune.models.{_tokenizer(family)}",
+        "path": f"{folder}/tokenizer.model",
+    }
+    content["tokenizer"]["max_seq_len"] = length
+    content["checkpointer"] = {
+        "_component_": "torchtune.training.FullModelHFCheckpointer",
+        "checkpoint_dir": folder,
+        "checkpoint_files": [],
+        "output_dir": "${output_dir}",
+        "model_type": _MODEL_TYPES.get(family, family.upper()),
+    }
+    content["dataset"] = {"_component_": "torchtune.datasets.alpaca_dataset", "packed": True}
+    content["batch_size"] = training.micro_batch
+    content["gradient_accumulation_steps"] = training.gradient_accumulation
+    content["optimizer"] = _torchtune_optimizer(scenario)
+    content["optimizer_in_bwd"] = training.optimizer_in_backward
+    loss = "torch.nn.CrossEntropyLoss" if training.loss == "plain" else "torchtune.modules.loss.LinearCrossEntropyLoss"
+    content["loss"] = {"_component_": loss}
+    content |= {"epochs": 1, "device": "cuda", "dtype": training.weights_dtype}
+    content["enable_activation_checkpointing"] = training.checkpointing != "none"
+    content["enable_activation_offloading"] = training.checkpointing == "offload" or hardware.offload.activations
+    content["fsdp_cpu_offload"] = hardware.offload.parameters
+    content["fsdp_reshard_after_forward"] = hardware.sharding.reshard_after_forward
+    if hardware.tensor_parallel > 1:
+        content["tensor_parallel_dim"] = hardware.tensor_parallel
+    if hardware.context_parallel > 1:
+        content["context_parallel_dim"] = hardware.context_parallel
+    return content
+
+
+def _torchtune_model(scenario: Scenario, family: str, builder: str) -> dict[str, Any]:
+    training = scenario.training
+    if not adapted(scenario):
+        return {"_component_": f"torchtune.models.{family}.{builder}"}
+    lora = training.lora
+    prefix = "qlora" if training.method == "qlora" else "lora"
+    named = lora.targets
+    names = {theirs: own for own, theirs in TARGETS.items()}
+    attention = list(TARGETS) if isinstance(named, str) else [names[name] for name in named if name in names]
+    mlp = isinstance(named, str) or any(name in MLP_TARGETS for name in named)
+    return {
+        "_component_": f"torchtune.models.{family}.{prefix}_{builder}",
+        "lora_attn_modules": attention,
+        "apply_lora_to_mlp": mlp,
+        "apply_lora_to_output": not isinstance(named, str) and "lm_head" in named,
+        "lora_rank": lora.rank,
+        "lora_alpha": 2 * lora.rank,
+        "lora_dropout": lora.dropout,
+    }
+
+
+_MODEL_TYPES = {
+    **dict.fromkeys(("llama3", "llama3_1", "llama3_3"), "LLAMA3"),
+    **dict.fromkeys(("qwen2", "qwen2_5"), "QWEN2"),
+    "llama3_2_vision": "LLAMA3_VISION",
+    "code_llama2": "LLAMA2",
+    "phi3": "PHI3_MINI",
+}
+"""torchtune's ModelType, where it is not the module's name in capitals."""
+
+
+def _tokenizer(family: str) -> str:
+    if family in ("llama2", "code_llama2"):
+        return "llama2.llama2_tokenizer"
+    if family.startswith("llama3"):
+        return "llama3.llama3_tokenizer"
+    base = {"gemma2": "gemma"}.get(family, family)
+    return "phi3.phi3_mini_tokenizer" if base == "phi3" else f"{base}.{base}_tokenizer"
+
+
+def _torchtune_optimizer(scenario: Scenario) -> dict[str, Any]:
+    training = scenario.training
+    content: dict[str, Any] = {"_component_": _TORCHTUNE_OPTIMIZERS.get(training.optimizer, "torch.optim.AdamW")}
+    content["lr"] = 2e-5
+    if training.optimizer == "sgd_momentum":
+        content["momentum"] = 0.9
+    if training.optimizer_impl == "fused":
+        content["fused"] = True
+    return content
+
+
+_MLX_OPTIMIZERS = {"adamw": "adamw", "adafactor": "adafactor", "sgd": "sgd", "muon": "muon"}
+_MLX_KEYS = {
+    **{name: f"self_attn.{name}" for name in ("q_proj", "k_proj", "v_proj", "o_proj")},
+    **{name: f"mlp.{name}" for name in MLP_TARGETS},
+}
+
+
+def mlx(scenario: Scenario) -> dict[str, Any]:
+    """MLX-LM's configuration (mlx_lm.lora --config); the data's folder is for the person to name."""
+    training = checked(scenario).training
+    content: dict[str, Any] = {"model": model_name(scenario), "train": True, "data": "./data"}
+    content["fine_tune_type"] = "lora" if adapted(scenario) else "full"
+    content["num_layers"] = training.freeze.trainable_layers if training.method == "freeze" else -1
+    content["optimizer"] = _MLX_OPTIMIZERS.get(training.optimizer, "adamw")
+    content |= {"iters": 1000, "learning_rate": 1e-5, "batch_size": training.micro_batch}
+    content["grad_accumulation_steps"] = training.gradient_accumulation
+    content["max_seq_length"] = training.sequence_length
+    content["grad_checkpoint"] = training.checkpointing == "full"
+    if adapted(scenario):
+        lora = training.lora
+        block: dict[str, Any] = {"rank": lora.rank, "scale": 20.0, "dropout": lora.dropout}
+        if not isinstance(lora.targets, str):
+            block["keys"] = [_MLX_KEYS.get(name, name) for name in lora.targets]
+        content["lora_parameters"] = block
+    return content

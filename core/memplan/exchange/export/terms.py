@@ -1,0 +1,111 @@
+"""The plan's words as trainers on transformers write them: names of optimizers and dtypes, flags, shards."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from memplan.errors import MemplanError
+from memplan.exchange.precision import DEEPSPEED, FSDP
+from memplan.exchange.trainer_terms import OPTIMIZERS
+from memplan.plan.scenario import Scenario
+
+DTYPES = {"fp32": "float32", "bf16": "bfloat16", "fp16": "float16"}
+ATTENTION = {"flash": "flash_attention_2", "sdpa": "sdpa", "eager": "eager"}
+STAGES = {"none": 0, "ddp": 0, "zero1": 1, "zero2": 2, "zero3": 3}
+
+
+def model_name(scenario: Scenario) -> str:
+    """What a trainer's file calls the model: its id, or the name that the plan gives it."""
+    model = scenario.model
+    return model.catalog or model.name or "MODEL"
+
+
+def optimizer_name(scenario: Scenario) -> str:
+    """transformers' name of the optimizer that comes closest.
+
+    >>> from memplan.plan.scenario import Scenario
+    >>> optimizer_name(Scenario.model_validate({"model": {"parameters": 1}}))
+    'adamw_torch'
+    """
+    training = scenario.training
+    wanted = (training.optimizer, training.optimizer_impl)
+    for name, known in OPTIMIZERS.items():
+        if known == wanted:
+            return name
+    same = (name for name, (optimizer, _) in OPTIMIZERS.items() if optimizer == training.optimizer)
+    return next(same, "sgd" if training.optimizer == "sgd_momentum" else "adamw_torch")
+
+
+def mixed_precision(scenario: Scenario) -> str:
+    """What the launcher or the Trainer is told: bf16, fp16 or no. What follows from it is each trainer's own."""
+    training, sharding = scenario.training, scenario.hardware.sharding
+    if sharding.strategy in DEEPSPEED:
+        return training.weights_dtype if training.master_weights and training.weights_dtype != "fp32" else "no"
+    if sharding.strategy in FSDP:
+        if not sharding.mixed_precision:
+            return "no"
+        return training.autocast if training.autocast != "none" else "bf16"
+    return training.autocast if training.autocast != "none" else "no"
+
+
+def precision_flags(scenario: Scenario) -> dict[str, Any]:
+    """The Trainer's two switches."""
+    mixed = mixed_precision(scenario)
+    return {"bf16": mixed == "bf16", "fp16": mixed == "fp16"}
+
+
+def packing(scenario: Scenario) -> str | None:
+    """How the base is packed; None where it is not."""
+    training = scenario.training
+    return training.quantization.format if training.method == "qlora" else None
+
+
+def checked(scenario: Scenario) -> Scenario:
+    """The scenario, where there is training to configure.
+
+    Raises:
+        MemplanError: it trains nothing.
+    """
+    if scenario.training.method == "inference":
+        raise MemplanError("trains nothing, so there is no recipe to write.", place="training.method")
+    return scenario
+
+
+def adapted(scenario: Scenario) -> bool:
+    """Whether adapters train."""
+    return scenario.training.method in ("lora", "qlora")
+
+
+def targets(scenario: Scenario) -> str | list[str]:
+    """An adapter's targets as PEFT takes them."""
+    chosen = scenario.training.lora.targets
+    return chosen if isinstance(chosen, str) else list(chosen)
+
+
+def fsdp_config(scenario: Scenario, prefix: str = "") -> dict[str, Any]:
+    """FSDP's section; version 1 says by a word what version 2 says by a switch."""
+    sharding, offload = scenario.hardware.sharding, scenario.hardware.offload
+    version = 1 if sharding.strategy == "fsdp1" else 2
+    freed = sharding.reshard_after_forward
+    word = freed if version == 2 else "FULL_SHARD" if freed else "SHARD_GRAD_OP"
+    return {
+        f"{prefix}version": version,
+        f"{prefix}reshard_after_forward": word,
+        f"{prefix}auto_wrap_policy": "TRANSFORMER_BASED_WRAP",
+        f"{prefix}offload_params": offload.parameters,
+    }
+
+
+def deepspeed_file(scenario: Scenario) -> str | None:
+    """A name for DeepSpeed's own file that says what is in it; None where it does not run."""
+    strategy, offload = scenario.hardware.sharding.strategy, scenario.hardware.offload
+    if strategy not in DEEPSPEED:
+        return None
+    ending = ""
+    if offload.optimizer and offload.parameters:
+        ending = "_offload"
+    elif offload.optimizer:
+        ending = "_offload_optimizer"
+    elif offload.parameters:
+        ending = "_offload_param"
+    return f"{strategy}{ending}.json"

@@ -1,0 +1,394 @@
+"""Exports: read back they are the same scenario, as far as the format can say it; what it cannot is named.
+
+What a format can say is written down here, from the trainers' own documentation, independently of the writers.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import shutil
+import subprocess
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from memplan.cli.ending import run
+from memplan.cli.exchange_commands import FORMAT_IDS
+from memplan.errors import MemplanError
+from memplan.exchange.documents import parse_document
+from memplan.exchange.export import EXPORT_FORMATS, export_scenario
+from memplan.exchange.importing import import_documents
+from memplan.plan.file import save_plan
+from memplan.plan.scenario import Plan, Scenario
+from tests.core.plan_strategies import scenarios
+
+Content = dict[str, Any]
+MODEL = {"catalog": "meta-llama/Llama-3.2-1B"}
+"""Stored in bf16, and torchtune has a builder of it."""
+LLAMA_TARGETS = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")
+
+
+def made(training: Content, hardware: Content) -> Scenario:
+    content = {"model": MODEL, "training": training, "hardware": hardware}
+    return Scenario.model_validate_json(json.dumps(content))
+
+
+def sizes() -> st.SearchStrategy[Content]:
+    return st.fixed_dictionaries(
+        {
+            "micro_batch": st.integers(1, 64),
+            "sequence_length": st.integers(1, 1_000_000),
+            "gradient_accumulation": st.integers(1, 512),
+        }
+    )
+
+
+def adapters(dtype: str = "fp32") -> st.SearchStrategy[Content]:
+    targets = st.just("all-linear") | st.lists(st.sampled_from(LLAMA_TARGETS), min_size=1, unique=True)
+    return st.fixed_dictionaries(
+        {
+            "rank": st.integers(1, 512),
+            "targets": targets,
+            "dropout": st.sampled_from([0.0, 0.05, 0.1]),
+            "adapter_dtype": st.just(dtype),
+            "modules_to_save": st.sampled_from([[], ["embed_tokens", "lm_head"]]),
+        }
+    )
+
+
+def merged(*parts: st.SearchStrategy[Content]) -> st.SearchStrategy[Content]:
+    return st.tuples(*parts).map(lambda contents: {key: value for one in contents for key, value in one.items()})
+
+
+def fixed(**values: Any) -> st.SearchStrategy[Content]:
+    return st.just(values)
+
+
+def one_of(name: str, *values: Any) -> st.SearchStrategy[Content]:
+    return st.sampled_from(values).map(lambda value: {name: value})
+
+
+def packed(*formats: str) -> st.SearchStrategy[Content]:
+    return st.sampled_from(formats).flatmap(
+        lambda form: st.booleans().map(
+            lambda double: {
+                "method": "qlora",
+                "quantization": {"format": form, "double_quant": double or form == "int8", "fp32_unquantized": False},
+            }
+        )
+    )
+
+
+HF_OPTIMIZERS = one_of(
+    "optimizer",
+    "adamw_8bit",
+    "adamw_4bit",
+    "paged_adamw_8bit",
+    "paged_adamw_32bit",
+    "adafactor",
+    "lion",
+    "galore",
+    "muon",
+) | merged(fixed(optimizer="adamw"), one_of("optimizer_impl", "fused", "foreach", "for_loop"))
+AXOLOTL_PRECISION = st.sampled_from(
+    [
+        {"weights_dtype": "bf16", "autocast": "bf16", "trainer": "accelerate"},
+        {"weights_dtype": "bf16", "autocast": "none"},
+        {"weights_dtype": "fp16", "autocast": "fp16", "trainer": "accelerate"},
+        {"weights_dtype": "fp32", "autocast": "none"},
+    ]
+)
+KEPT = one_of("checkpointing", "none", "full", "offload")
+ATTENTION = one_of("attention", "eager", "sdpa", "flash")
+
+
+def axolotl() -> st.SearchStrategy[Scenario]:
+    adapter = adapters().map(lambda lora: {"method": "lora", "lora": lora})
+    method = fixed(method="full") | adapter | merged(adapter, packed("nf4", "fp4", "int8"))
+    loss = st.sampled_from(
+        [{}, {"loss": "fused"}, {"loss": "chunked"}, {"loss": "fused", "kernels": "liger"}, {"kernels": "liger"}]
+    )
+    training = merged(sizes(), HF_OPTIMIZERS, AXOLOTL_PRECISION, KEPT, ATTENTION, method, loss)
+    hardware = merged(
+        one_of("context_parallel", 1, 2), one_of("tensor_parallel", 1, 2), one_of("expert_parallel", 1, 2)
+    )
+    return st.builds(made, training, merged(hardware, fixed(devices=8, sharding={"strategy": "ddp"})))
+
+
+def llama_factory() -> st.SearchStrategy[Scenario]:
+    adapter = adapters().map(lambda lora: {"method": "lora", "lora": lora})
+    whole = fixed(method="full", weights_dtype="fp32", autocast="bf16", trainer="accelerate")
+    pure = fixed(method="full", weights_dtype="bf16")
+    frozen = st.builds(
+        lambda layers, embeddings, head: {"method": "freeze", "freeze": {"trainable_layers": layers, "embeddings": embeddings, "head": head}},
+        st.integers(1, 12), st.booleans(), st.booleans(),
+    )  # fmt: skip
+    part = merged(frozen, fixed(weights_dtype="fp32", autocast="bf16", trainer="accelerate"))
+    beside = merged(adapter, fixed(weights_dtype="bf16", autocast="bf16", trainer="accelerate"))
+    method = whole | pure | part | beside | merged(beside, packed("nf4", "fp4", "int8"))
+    liger = st.sampled_from([{}, {"loss": "fused", "kernels": "liger"}])
+    training = merged(sizes(), HF_OPTIMIZERS, method, KEPT, ATTENTION, liger)
+    return st.builds(made, training, fixed(devices=8, sharding={"strategy": "ddp"}))
+
+
+def torchtune() -> st.SearchStrategy[Scenario]:
+    dtype = st.sampled_from(["bf16", "fp32"])
+    optimizer = one_of(
+        "optimizer", "paged_adamw_8bit", "paged_adamw_32bit", "adamw_8bit", "sgd", "sgd_momentum", "adafactor"
+    ) | merged(fixed(optimizer="adamw"), one_of("optimizer_impl", "fused", "foreach"))
+
+    def with_dtype(name: str) -> st.SearchStrategy[Content]:
+        attention = st.lists(st.sampled_from(LLAMA_TARGETS[:4]), min_size=1, max_size=3, unique=True)
+        targets = st.just("all-linear") | attention | attention.map(lambda names: [*names, *LLAMA_TARGETS[4:]])
+        adapter = st.builds(
+            lambda rank, names: {"method": "lora", "lora": {"rank": rank, "targets": names, "adapter_dtype": name}},
+            st.integers(1, 64), targets,
+        )  # fmt: skip
+        base = {"method": "qlora", "quantization": {"fp32_unquantized": False}}
+        return merged(fixed(weights_dtype=name), fixed(method="full") | adapter | merged(adapter, st.just(base)))
+
+    rest = merged(
+        one_of("loss", "plain", "chunked"), one_of("optimizer_in_backward", True, False), fixed(kernels="torchtune")
+    )
+    training = merged(sizes(), dtype.flatmap(with_dtype), optimizer, KEPT, rest)
+    sharding = st.booleans().map(
+        lambda freed: {"sharding": {"strategy": "fsdp2", "mixed_precision": False, "reshard_after_forward": freed}}
+    )
+    offload = st.booleans().map(lambda host: {"offload": {"optimizer": host, "parameters": host}})
+    return st.builds(made, training, merged(fixed(devices=4), sharding, offload, one_of("tensor_parallel", 1, 2)))
+
+
+def mlx() -> st.SearchStrategy[Scenario]:
+    adapter = adapters().map(lambda lora: {"method": "lora", "lora": {**lora, "modules_to_save": []}})
+    last = st.integers(1, 16).map(
+        lambda layers: {"method": "freeze", "freeze": {"trainable_layers": layers, "head": False}}
+    )
+    optimizer = one_of("optimizer", "adamw", "adafactor", "sgd", "muon")
+    training = merged(sizes(), adapter | last, optimizer, one_of("checkpointing", "none", "full"), fixed(kernels="mlx"))
+    return st.builds(made, training, fixed(device="apple-m3-max-64gb"))
+
+
+def script() -> st.SearchStrategy[Scenario]:
+    precision = st.sampled_from(
+        [
+            {"weights_dtype": weights, "autocast": cast, "trainer": "none" if cast == "none" else "accelerate"}
+            for weights in ("fp32", "bf16", "fp16")
+            for cast in ("none", "bf16", "fp16")
+        ]
+    )
+    adapter = adapters().map(lambda lora: {"method": "lora", "lora": lora})
+    frozen = st.builds(
+        lambda layers, head: {"method": "freeze", "freeze": {"trainable_layers": layers, "head": head}},
+        st.integers(0, 12),
+        st.booleans(),
+    )
+    method = fixed(method="full") | frozen | adapter | merged(adapter, packed("nf4", "fp4", "int8"))
+    training = merged(sizes(), HF_OPTIMIZERS, precision, one_of("checkpointing", "none", "full"), ATTENTION, method)
+    return st.builds(made, training, fixed(devices=2, sharding={"strategy": "ddp"}))
+
+
+def deepspeed() -> st.SearchStrategy[Scenario]:
+    training = st.builds(
+        lambda some, dtype, optimizer: {
+            **some, "sequence_length": 2048, "weights_dtype": dtype, "master_weights": True, **optimizer,
+        },
+        sizes(), st.sampled_from(["bf16", "fp16"]),
+        st.sampled_from([{"optimizer_impl": "fused"}, {"optimizer": "adagrad"}, {"optimizer": "lion"}, {"optimizer": "muon"}]),
+    )  # fmt: skip
+    zero = st.sampled_from([("zero1", False), ("zero2", False), ("zero3", False), ("zero3", True)])
+    size = st.none() | st.integers(0, 10**9)
+    stages = {
+        "zero1": {"reduce_bucket": size, "overlap_comm": st.booleans()},
+        "zero3": {"reduce_bucket": size, "prefetch_bucket": size, "persistence_threshold": size, "reuse_distance": st.integers(0, 10**9)},
+    }  # fmt: skip
+    stages["zero2"] = stages["zero1"]
+    hardware = st.tuples(zero, st.booleans()).flatmap(
+        lambda drawn: st.fixed_dictionaries(stages[drawn[0][0]]).map(
+            lambda buckets: {
+                "devices": 8,
+                "sharding": {"strategy": drawn[0][0], **buckets},
+                "offload": {"optimizer": drawn[1], "parameters": drawn[0][1]},
+            }
+        )
+    )
+    return st.builds(made, training, hardware)
+
+
+def accelerate() -> st.SearchStrategy[Scenario]:
+    whole = {"weights_dtype": "fp32", "autocast": "bf16", "trainer": "accelerate"}
+    fsdp = st.builds(
+        lambda version, freed, host, kept: (
+            {**whole, "checkpointing": kept},
+            {"devices": 8, "sharding": {"strategy": version, "reshard_after_forward": freed}, "offload": {"optimizer": host, "parameters": host}},
+        ),
+        st.sampled_from(["fsdp1", "fsdp2"]), st.booleans(), st.booleans(), st.sampled_from(["none", "full"]),
+    )  # fmt: skip
+    zero = st.builds(
+        lambda stage, count: (
+            {"weights_dtype": "bf16", "master_weights": True, "gradient_accumulation": count},
+            {"devices": 16, "sharding": {"strategy": stage}},
+        ),
+        st.sampled_from(["zero1", "zero2", "zero3"]), st.integers(1, 64),
+    )  # fmt: skip
+    plain = st.builds(lambda devices: ({}, {"devices": devices, "sharding": {"strategy": "ddp"}}), st.integers(2, 64))
+    return st.builds(lambda both: made(*both), fsdp | zero | plain)
+
+
+SAYS = {
+    "script": script, "deepspeed": deepspeed, "accelerate": accelerate, "axolotl": axolotl,
+    "llama-factory": llama_factory, "torchtune": torchtune, "mlx": mlx,
+}  # fmt: skip
+ONLY_ELSEWHERE = {
+    "script": {"hardware.devices", "training.sequence_length"}, "deepspeed": {"hardware.devices"},
+    "axolotl": {"hardware.devices"}, "llama-factory": {"hardware.devices"}, "torchtune": {"hardware.devices"},
+}  # fmt: skip
+"""What the command line that starts the trainer says, or a program."""
+
+
+@pytest.mark.parametrize("form", SAYS)
+def test_what_a_format_can_say_comes_back(form: str) -> None:
+    @settings(max_examples=60, deadline=None)
+    @given(SAYS[form]())
+    def check(scenario: Scenario) -> None:
+        told = {one.path for one in export_scenario(scenario, form).unsaid}
+        assert told <= ONLY_ELSEWHERE.get(form, set())
+
+    check()
+
+
+@pytest.mark.parametrize("form", EXPORT_FORMATS)
+def test_any_scenario_is_written_or_refused_in_words(form: str) -> None:
+    @settings(max_examples=60, deadline=None)
+    @given(scenarios())
+    def check(scenario: Scenario) -> None:
+        with suppress(MemplanError):
+            export_scenario(scenario, form)
+
+    check()
+
+
+@pytest.mark.parametrize("form", [form for form in SAYS if form != "script"])
+def test_a_person_reads_the_same_scenario_back(form: str) -> None:
+    @settings(max_examples=60, deadline=None)
+    @given(SAYS[form]())
+    def check(scenario: Scenario) -> None:
+        exported = export_scenario(scenario, form)
+        name = f"recipe{exported.suffix}"
+        document = parse_document(exported.text.encode(), name, exported.suffix[1:])
+        hardware = scenario.hardware
+        answers = {"hardware.devices": hardware.devices, "hardware.device": hardware.device, "model": MODEL}
+        imported = import_documents([document], answers)
+        assert imported.scenario is not None
+        assert imported.scenario.training == scenario.training
+        assert imported.scenario.hardware == scenario.hardware
+        assert not [note for note in imported.notes if note.kind == "ignored" and "known" in note.words]
+
+    check()
+
+
+def test_the_estimate_stands_in_each_format() -> None:
+    scenario = made({"method": "lora"}, {})
+    for form in EXPORT_FORMATS:
+        assert re.search(r"(Fits|Tight|Does not fit): needs [0-9.]+ GiB", export_scenario(scenario, form).text), form
+
+
+def test_what_is_not_said_is_named() -> None:
+    scenario = made({"method": "lora", "lora": {"adapter_dtype": "bf16"}, "optimizer_in_backward": True}, {})
+    exported = export_scenario(scenario, "llama-factory")
+    assert {one.path for one in exported.unsaid} == {
+        "training.optimizer_in_backward",
+        "training.optimizer_impl",
+        "hardware.devices",
+    } - {"training.optimizer_impl"}
+    assert "Optimizer in backward yes" in exported.text
+
+
+def test_a_name_with_odd_characters_stays_on_its_line() -> None:
+    content = made({}, {}).model_dump(exclude_none=True)
+    scenario = Scenario.model_validate({**content, "name": "a\nbase_model: other\x1b[31m"})
+    for form in ("axolotl", "script"):
+        text = export_scenario(scenario, form).text
+        assert "\nbase_model: other" not in text
+        assert "\x1b" not in text
+
+
+@pytest.mark.parametrize("form", EXPORT_FORMATS)
+def test_inference_has_no_recipe(form: str) -> None:
+    with pytest.raises(MemplanError, match="trains nothing"):
+        export_scenario(made({"method": "inference"}, {}), form)
+
+
+def test_a_model_without_a_builder_is_told() -> None:
+    scenario = Scenario.model_validate({"model": {"parameters": 7_000_000_000, "name": "own"}})
+    with pytest.raises(MemplanError, match="torchtune has no builder of own"):
+        export_scenario(scenario, "torchtune")
+
+
+def test_the_command_names_the_formats_that_there_are() -> None:
+    assert set(EXPORT_FORMATS) == set(FORMAT_IDS)
+
+
+def test_the_command_writes_and_tells(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    plan = Plan(
+        scenarios=(
+            made({}, {}),
+            Scenario.model_validate({**made({"method": "lora"}, {}).model_dump(exclude_none=True), "name": "second"}),
+        )
+    )
+    save_plan(plan, tmp_path / "two.memplan")
+    two, recipe = str(tmp_path / "two.memplan"), tmp_path / "recipe.yaml"
+    assert run(["export", two, "--as", "axolotl"]) == 2
+    assert "Name one with --scenario" in capsys.readouterr().err
+    assert run(["export", two, "--as", "axolotl", "--scenario", "second", "-o", str(recipe)]) == 0
+    assert "Not said in it: Devices 1." in capsys.readouterr().err
+    assert yaml.safe_load(recipe.read_text(encoding="utf-8"))["adapter"] == "lora"
+    assert run(["export", two, "--as", "axolot", "--scenario", "1"]) == 2
+    assert "Known are script, deepspeed" in capsys.readouterr().err
+
+
+@settings(max_examples=40, deadline=None)
+@given(script())
+def test_the_script_is_python(scenario: Scenario) -> None:
+    ast.parse(export_scenario(scenario, "script").text)
+
+
+TRACE_PYTHON = "/opt/trace/bin/python"
+ACCEPTS = """
+import json, sys
+from transformers import TrainingArguments
+from peft import LoraConfig
+for arguments, adapter in json.load(sys.stdin):
+    if not isinstance(arguments.get("deepspeed"), dict):
+        TrainingArguments(**{**arguments, "bf16": False, "fp16": False, "use_cpu": True, "optim": arguments["optim"]})
+    if adapter:
+        LoraConfig(**adapter)
+print("accepted")
+"""
+
+
+@pytest.mark.slow
+def test_transformers_and_peft_accept_the_script(tmp_path: Path) -> None:
+    """A check for development: where the libraries are not installed, it is skipped."""
+    from memplan.exchange.export import trainer_script
+
+    python = shutil.which(TRACE_PYTHON)
+    if python is None:
+        pytest.skip("transformers and peft are not installed")
+    cases = [
+        made({"method": method, "optimizer": optimizer, "checkpointing": "full"}, {"devices": 2, "sharding": {"strategy": strategy}})
+        for method in ("full", "lora")
+        for optimizer in ("adamw", "adamw_8bit", "adafactor")
+        for strategy in ("none", "fsdp1", "fsdp2")
+    ]  # fmt: skip
+    content = json.dumps([(trainer_script.arguments(case), trainer_script.adapter(case)) for case in cases])
+    result = subprocess.run(
+        [python, "-c", ACCEPTS], input=content, capture_output=True, text=True, timeout=300, check=False, cwd=tmp_path
+    )
+    assert result.stdout.strip() == "accepted", result.stderr[-2000:]
