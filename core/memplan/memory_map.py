@@ -13,7 +13,7 @@ from memplan.allocation import Allocation, allocation
 from memplan.catalog import device as device_of
 from memplan.memory.levels import StepLevels
 from memplan.memory.process import Overheads, need_of, overheads, slack, usable_bytes
-from memplan.memory.symbols import Monomial, Symbol, Symbols
+from memplan.memory.symbols import Monomial, Symbols
 from memplan.plan.field_facts import facts
 from memplan.plan.scenario import Scenario
 from memplan.plan.training import Training
@@ -33,9 +33,10 @@ class MemoryMap:
     """The need of a scenario for each micro-batch and sequence length, everything else as it is set.
 
     Arrays have a row for each batch and a column for each sequence. A cell is within 0.01 % of the estimate made for it
-    alone: tensors whose size follows the batch or the sequence are not rounded up to the allocator's blocks of 512
-    bytes. So a cell is never above its estimate, and equals it where such tensors are whole blocks (mostly where the
-    sequence is a multiple of 512).
+    alone, but for tiny models and for libraries that hold hundreds of experts as modules of their own (0.1 %): tensors
+    whose size follows the batch or the sequence are not rounded up to the allocator's blocks of 512 bytes. So a cell is
+    never above its estimate, and equals it where such tensors are whole blocks (mostly where the sequence is a multiple
+    of 512).
     """
 
     batches: tuple[int, ...]
@@ -163,7 +164,7 @@ class _Region:
 
     def __init__(self, levels: StepLevels, shortest: float) -> None:
         self._symbols = symbols = levels.symbols
-        self._batches, self._sequences = _bounds(symbols.batch), _bounds(symbols.sequence)
+        self._batches, self._sequences = symbols.batch.bounds, symbols.sequence.bounds
         plain, bounded = (
             [symbols.polynomial(level.total) for level in some] for some in (levels.plain, levels.bounded)
         )
@@ -239,9 +240,3 @@ def _around(monomial: Monomial, batch: float, sequence: float, counts: list[floa
             grown[(*factors, name)] = grown.get((*factors, name), 0.0) + number
         found = grown
     return found
-
-
-def _bounds(symbol: Symbol) -> tuple[float, float]:
-    """From which number to below which other the walk answers."""
-    low = max((cut for cut in symbol.cuts if cut <= symbol.example), default=0)
-    return float(low), float(min((cut for cut in symbol.cuts if cut > symbol.example), default=np.inf))

@@ -11,6 +11,7 @@ from memplan.memory.gathering import compute_setup
 from memplan.memory.peak import tape_for
 from memplan.memory.setup import Setup
 from memplan.memory.step import Run
+from memplan.memory.storage import Meter
 from memplan.memory.walk_ends import walk_ends_on
 from memplan.memory.walk_layer import walk_layer_on
 from memplan.memory.witness import Seen, Witness
@@ -69,7 +70,7 @@ def _kinds(runs: tuple[Run, ...]) -> Iterator[Run]:
 
 def _layer_seen(held: Allocation, run: Run) -> list[Seen]:
     training, setup = held.scenario.training, _computing(held)
-    tape = tape_for(setup, False, training.micro_batch, Witness)
+    tape = tape_for(setup, False, Meter(), Witness)
     dtype = (
         setup.first_input(held.stage.part.tokens, held.stage.part.tied)[0] if run.count == 1 else run.walk.output_dtype
     )
@@ -80,7 +81,7 @@ def _layer_seen(held: Allocation, run: Run) -> list[Seen]:
 
 def _ends_seen(held: Allocation, run: Run) -> list[Seen]:
     training, setup, walk = held.scenario.training, _computing(held), run.walk
-    tape = tape_for(setup, False, training.micro_batch, Witness)
+    tape = tape_for(setup, False, Meter(), Witness)
     trains = training.method != "inference"
     walk_ends_on(
         tape,

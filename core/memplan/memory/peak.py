@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeVar
 
+from memplan.memory.recorder import Recorder
 from memplan.memory.setup import Setup
 from memplan.memory.storage import TEMPORARY, Level, Meter, Size, Storage
-from memplan.memory.symbols import LevelMeter, Symbol
 from memplan.memory.tape import Tape, Tensor
 
 T = TypeVar("T", bound=Tape)
@@ -20,12 +20,16 @@ class Peak:
     total: Size
     tally: tuple[Size, ...]
     levels: tuple[Level, ...] = ()
-    """In a walk for every batch and sequence: what may be the fullest of them."""
+    """Read for every batch and sequence: what may be the fullest of them."""
+    span: tuple[int, int] | None = None
+    """Recorded and not yet read: the numbers of events between which it lies."""
 
 
 def peak_of(meter: Meter) -> Peak:
     """The fullest moment since the meter was restarted."""
-    return Peak(meter.peak, meter.peak_tally, meter.levels())
+    if isinstance(meter, Recorder):
+        return Peak(0, (0, 0, 0, 0), span=meter.span())
+    return Peak(meter.peak, meter.peak_tally)
 
 
 def now_of(meter: Meter) -> Peak:
@@ -33,9 +37,8 @@ def now_of(meter: Meter) -> Peak:
     return Peak(meter.now, tuple(meter.tally))
 
 
-def tape_for(setup: Setup, accumulating: bool, batch: Size, kind: type[T] = Tape) -> T:  # type: ignore[assignment]
+def tape_for(setup: Setup, accumulating: bool, meter: Meter, kind: type[T] = Tape) -> T:  # type: ignore[assignment]
     """A fresh tape under a set-up."""
-    meter = LevelMeter() if isinstance(batch, Symbol) else Meter()
     tape = kind(meter, autocast=setup.autocast, on_device=setup.stack.on_device)
     tape.accumulating, tape.trains = accumulating, setup.trains
     return tape

@@ -43,20 +43,26 @@ class Meter:
         self.tally: list[Size] = [0, 0, 0, 0]
         self.peak_tally: tuple[Size, ...] = (0, 0, 0, 0)
 
+    def size(self, num_bytes: Size) -> Size:
+        """What a tensor of so many bytes takes."""
+        return rounded(num_bytes)
+
     def grow(self, num_bytes: Size, kind: int) -> None:
+        """Count memory that is taken."""
         self.now = now = self.now + num_bytes
         tally = self.tally
         tally[kind] = tally[kind] + num_bytes
         if now > self.peak:
             self.peak, self.peak_tally = now, tuple(tally)
 
+    def shrink(self, num_bytes: Size, kind: int) -> None:
+        """Count memory that is given back."""
+        self.now -= num_bytes
+        self.tally[kind] -= num_bytes
+
     def restart(self) -> None:
         """Forget the peak: what is alive now is the new one."""
         self.peak, self.peak_tally = self.now, tuple(self.tally)
-
-    def levels(self) -> tuple[Level, ...]:
-        """Further moments that may be the fullest; none, where sizes are numbers that compare."""
-        return ()
 
 
 class Storage:
@@ -69,13 +75,10 @@ class Storage:
         meter.grow(num_bytes, kind)
 
     def __del__(self) -> None:
-        meter, num_bytes = self.meter, self.num_bytes
-        meter.now = meter.now - num_bytes
-        meter.tally[self.kind] = meter.tally[self.kind] - num_bytes
+        self.meter.shrink(self.num_bytes, self.kind)
 
     def become(self, kind: int) -> None:
         """Count as another kind from now on."""
-        tally = self.meter.tally
-        tally[self.kind] = tally[self.kind] - self.num_bytes
-        tally[kind] = tally[kind] + self.num_bytes
+        self.meter.shrink(self.num_bytes, self.kind)
+        self.meter.grow(self.num_bytes, kind)
         self.kind = kind

@@ -11,18 +11,18 @@ answers for the region that it stands for, and notes where that region ends.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from math import inf
 from typing import Any, NamedTuple, TypeAlias
 
-from memplan.memory.storage import GRADIENTS, Level, Meter, Size
+from memplan.memory.storage import Level, Size
 
 DIGITS = 64
 """Binary digits of a coefficient, its sign among them: coefficients are below 2^63."""
 _SEQUENCE_POWERS, _BATCH_POWERS = 4, 2
 _FIRST_COUNT = _SEQUENCE_POWERS * _BATCH_POWERS
-_LOW, _HALF = (1 << DIGITS) - 1, 1 << (DIGITS - 1)
 _MOST_COUNTS = 3
-_SIGNS = sum(_HALF << (DIGITS * place) for place in range(_FIRST_COUNT << _MOST_COUNTS))
+_SIGNS = sum(1 << (DIGITS * place + DIGITS - 1) for place in range(_FIRST_COUNT << _MOST_COUNTS))
 
 Rule: TypeAlias = Callable[..., int]
 """(batch, sequence, *numbers) to a whole number; of arrays to an array."""
@@ -56,6 +56,16 @@ class Symbol(int):
         symbol.example, symbol.cuts, symbol.symbols = example, set(), symbols
         return symbol
 
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """From which number to below which other the walk answers."""
+        low = max((cut for cut in self.cuts if cut <= self.example), default=0)
+        return float(low), float(min((cut for cut in self.cuts if cut > self.example), default=inf))
+
+    def cut(self, bounds: tuple[float, float]) -> None:
+        """Note where a region ends that something was read off for."""
+        self.cuts |= {int(bound) for bound in bounds if 0 < bound < inf}
+
     def __lt__(self, other: int) -> bool:
         self.cuts.add(other)
         return self.example < other
@@ -76,6 +86,25 @@ class Symbol(int):
         return self.example == other
 
     __hash__ = object.__hash__
+
+
+def digits(number: int, width: int) -> Iterator[tuple[int, int]]:
+    """The digits of so many binary digits each that are not zero, signed, and their places.
+
+    >>> list(digits(5 - (3 << 8) + (7 << 24), 8))
+    [(0, 5), (1, -3), (3, 7)]
+    """
+    low, half, place = (1 << width) - 1, 1 << (width - 1), 0
+    while number:
+        skipped = ((number & -number).bit_length() - 1) // width
+        place += skipped
+        number >>= skipped * width
+        digit = number & low
+        if digit >= half:
+            digit -= low + 1
+        yield place, digit
+        number = (number - digit) >> width
+        place += 1
 
 
 class Symbols:
@@ -103,17 +132,7 @@ class Symbols:
         >>> {(one.batch_power, one.sequence_power): number for one, number in found.items()}
         {(0, 0): 4096, (0, 2): -1, (1, 1): 3}
         """
-        found: dict[Monomial, int] = {}
-        place, left = 0, int(size)
-        while left:
-            digit = left & _LOW
-            if digit >= _HALF:
-                digit -= _LOW + 1
-            if digit:
-                found[self._monomial(place)] = digit
-            left = (left - digit) >> DIGITS
-            place += 1
-        return found
+        return {self._monomial(place): digit for place, digit in digits(int(size), DIGITS)}
 
     def _monomial(self, place: int) -> Monomial:
         powers, counted = place % _FIRST_COUNT, place // _FIRST_COUNT
@@ -130,31 +149,6 @@ def counted(batch: Size, sequence: Size, rule: Rule, *numbers: int) -> Any:
     if isinstance(batch, Symbol):
         return batch.symbols.counted(rule, numbers)
     return rule(batch, sequence, *numbers)
-
-
-class LevelMeter(Meter):
-    """Remembers every level that may be the fullest for some batch and sequence."""
-
-    __slots__ = ("_levels",)
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._levels: list[Level] = []
-
-    def grow(self, num_bytes: Size, kind: int) -> None:
-        before, levels = self.now, self._levels
-        self.now = now = before + num_bytes
-        self.tally[kind] += num_bytes
-        if levels and levels[-1].total == before:
-            levels.pop()  # it grew from there, so it was not the fullest
-        levels.append(Level(now, self.tally[GRADIENTS]))
-
-    def restart(self) -> None:
-        super().restart()
-        self._levels = [Level(self.now, self.tally[GRADIENTS])]
-
-    def levels(self) -> tuple[Level, ...]:
-        return fullest(self._levels)
 
 
 def fullest(levels: Iterable[Level]) -> tuple[Level, ...]:

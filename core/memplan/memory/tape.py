@@ -17,7 +17,7 @@ from math import prod
 from sys import getrefcount
 from typing import TypeAlias
 
-from memplan.memory.storage import ACTIVATIONS, GRADIENTS, TEMPORARY, Meter, Size, Storage, rounded
+from memplan.memory.storage import ACTIVATIONS, GRADIENTS, TEMPORARY, Meter, Size, Storage
 from memplan.number_formats import BYTES_PER_VALUE
 
 Kept: TypeAlias = "tuple[str, str, tuple[Size, ...], str, Size]"
@@ -132,7 +132,7 @@ class Tape:
 
     def new(self, shape: tuple[Size, ...], dtype: str) -> Tensor:
         """A fresh tensor."""
-        num_bytes = rounded(prod(shape) * BYTES_PER_VALUE[dtype]) if self._mute_at != self.packs else 0
+        num_bytes = self.meter.size(prod(shape) * BYTES_PER_VALUE[dtype]) if self._mute_at != self.packs else 0
         return Tensor(Storage(self.meter, num_bytes, self.kind), shape, dtype)
 
     def leaf(self, shape: tuple[Size, ...], dtype: str, *, needs_grad: bool) -> Tensor:

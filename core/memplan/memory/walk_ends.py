@@ -5,16 +5,19 @@ A stage of a pipeline may have neither: it receives the first layer's input, and
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from memplan.architecture.parts import Architecture
 from memplan.memory.blocks.context import Context
 from memplan.memory.blocks.model import LossState, embed, finish, positions_and_masks
 from memplan.memory.peak import Peak, now_of, peak_of, tape_for, way_back_from
+from memplan.memory.recorder import Recorder
+from memplan.memory.recording import Ledger, Recordings
 from memplan.memory.setup import Setup
 from memplan.memory.storage import GRADIENTS, Meter, Size
-from memplan.memory.tape import Kept, Tape, Tensor
+from memplan.memory.symbols import Symbols
+from memplan.memory.tape import Tape, Tensor
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +48,7 @@ class EndsWalk:
     """Ids and whatever else stays, without gradients."""
     masks: dict[int | None, Size]
     """Masks by window that checkpoints hold until the first layer that reads them is through."""
-    ledger: tuple[Kept, ...]
+    ledger: Ledger
     places: tuple[str, str, str] = ("embeddings", "final norm", "loss")
     """What stands before the layers, behind them, and where backward begins, in words."""
 
@@ -62,8 +65,42 @@ def walk_ends(
     with_loss: bool,
 ) -> EndsWalk:
     """Walk what stands before and after the layers, forward and backward."""
-    tape: Tape = tape_for(setup, accumulating, batch)
-    return walk_ends_on(tape, architecture, setup, batch, sequence, last_dtype, last_needs_grad, with_loss)
+    recordings = _recordings(architecture, setup, last_dtype, last_needs_grad, accumulating, with_loss)
+    walk, reading = recordings.at(batch, sequence)
+    return replace(
+        walk,
+        start=reading.peak(walk.start),
+        held_in_forward=reading.amount(walk.held_in_forward),
+        model_end=reading.peak(walk.model_end),
+        loss=reading.peak(walk.loss),
+        forward_end=reading.peak(walk.forward_end),
+        loss_backward=reading.peak(walk.loss_backward),
+        held_in_backward=reading.peak(walk.held_in_backward),
+        embedding_backward=reading.peak(walk.embedding_backward),
+        gradients=reading.amount(walk.gradients),
+        backward_end=reading.amount(walk.backward_end),
+        masks={window: reading.amount(mask) for window, mask in walk.masks.items()},
+        ledger=walk.ledger.read(reading),
+    )
+
+
+@lru_cache(maxsize=256)
+def _recordings(
+    architecture: Architecture,
+    setup: Setup,
+    last_dtype: str,
+    last_needs_grad: bool,
+    accumulating: bool,
+    with_loss: bool,
+) -> Recordings[EndsWalk]:
+    """The walks of the ends, whatever batch and sequence."""
+
+    def record(recorder: Recorder, symbols: Symbols) -> EndsWalk:
+        tape: Tape = tape_for(setup, accumulating, recorder)
+        size = symbols.batch, symbols.sequence
+        return walk_ends_on(tape, architecture, setup, *size, last_dtype, last_needs_grad, with_loss)
+
+    return Recordings(record)
 
 
 def walk_ends_on(
@@ -113,7 +150,7 @@ def walk_ends_on(
         gradients=meter.tally[GRADIENTS],
         backward_end=meter.now - meter.tally[GRADIENTS],
         masks=masks,
-        ledger=tuple(tape.kept),
+        ledger=Ledger(tuple(tape.kept)),
         places=_places(architecture),
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from memplan.architecture.parts import Layer
@@ -10,9 +10,12 @@ from memplan.memory.blocks.context import Context
 from memplan.memory.blocks.layers import layer as layer_block
 from memplan.memory.blocks.model import positions_and_masks
 from memplan.memory.peak import Peak, peak_of, tape_for, way_back_from
+from memplan.memory.recorder import Recorder
+from memplan.memory.recording import Ledger, Recordings
 from memplan.memory.setup import Setup
 from memplan.memory.storage import GRADIENTS, TEMPORARY, Size, Storage
-from memplan.memory.tape import Kept, Tape, Tensor
+from memplan.memory.symbols import Symbols
+from memplan.memory.tape import Tape, Tensor
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +39,9 @@ class LayerWalk:
     """With everything the layer kept and the gradient of its output."""
     gradients: Size
     """Parameter gradients that stay."""
-    ledger: tuple[Kept, ...]
+    ledger: Ledger
     """What is held from forward to backward."""
-    recomputed: tuple[Kept, ...]
+    recomputed: Ledger
     """What a checkpointed layer holds while its backward runs."""
 
 
@@ -54,8 +57,35 @@ def walk_layer(
     input_is_bare: bool = False,
 ) -> LayerWalk:
     """Walk one layer forward and backward. A bare input was told to need a gradient without having been made."""
-    tape: Tape = tape_for(setup, accumulating, batch)
-    return walk_layer_on(tape, spec, setup, batch, sequence, input_dtype, input_needs_grad, input_is_bare)
+    recordings = _recordings(spec, setup, input_dtype, input_needs_grad, accumulating, input_is_bare)
+    walk, reading = recordings.at(batch, sequence)
+    return replace(
+        walk,
+        forward=reading.peak(walk.forward),
+        kept=reading.amount(walk.kept),
+        cached=reading.amount(walk.cached),
+        casts=reading.amount(walk.casts),
+        input_bytes=reading.amount(walk.input_bytes),
+        output_bytes=reading.amount(walk.output_bytes),
+        backward=reading.peak(walk.backward),
+        gradients=reading.amount(walk.gradients),
+        ledger=walk.ledger.read(reading),
+        recomputed=walk.recomputed.read(reading),
+    )
+
+
+@lru_cache(maxsize=256)
+def _recordings(
+    spec: Layer, setup: Setup, input_dtype: str, input_needs_grad: bool, accumulating: bool, input_is_bare: bool
+) -> Recordings[LayerWalk]:
+    """The walks of a layer, whatever batch and sequence."""
+
+    def record(recorder: Recorder, symbols: Symbols) -> LayerWalk:
+        tape: Tape = tape_for(setup, accumulating, recorder)
+        size = symbols.batch, symbols.sequence
+        return walk_layer_on(tape, spec, setup, *size, input_dtype, input_needs_grad, input_is_bare)
+
+    return Recordings(record)
 
 
 def walk_layer_on(
@@ -92,8 +122,8 @@ def walk_layer_on(
         output_needs_grad=done.needs_grad,
         backward=peak_of(meter),
         gradients=meter.tally[GRADIENTS],
-        ledger=tuple(tape.kept[:num_kept]),
-        recomputed=tuple(tape.kept[num_kept:]),
+        ledger=Ledger(tuple(tape.kept[:num_kept])),
+        recomputed=Ledger(tuple(tape.kept[num_kept:])),
     )
 
 

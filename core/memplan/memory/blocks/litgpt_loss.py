@@ -126,7 +126,7 @@ def _cast(tape: Tape, weight: Parameter) -> Tensor | Parameter:
 
 def _second_chunk(tape: Tape, chunk: tuple[Size, Size], first: Tensor) -> Tensor:
     """The second chunk's gradient of the head beside the first's, when the first chunk's logits are gone."""
-    num_bytes = chunk[0] * chunk[1] * BYTES_PER_VALUE[first.dtype]
+    num_bytes = tape.meter.size(chunk[0] * chunk[1] * BYTES_PER_VALUE[first.dtype])
     gone = [Storage(tape.meter, -num_bytes, TEMPORARY)]
     second = tape.new(first.shape, first.dtype)
     if not tape.on_device:  # summed into a third, when the second chunk's logits are gone as well
