@@ -53,14 +53,17 @@ class BreakdownView(FigureTable):
         """Columns of equal width. Where that would cut a heading, each as wide as its own, in two lines if need be."""
         header, room = self.horizontalHeader(), self.viewport().width()
         count = header.count()
+        if not count:
+            return
         for narrow in (False, True):
             own = [self._heading_width(place, narrow=narrow) for place in range(count)]
             if sum(own) <= room:
                 break
         self.figures.set_narrow(narrow)
-        even = max(own, default=0) * count <= room
-        for place, width in enumerate(own):
-            header.resizeSection(place, room // count if even else width + max(0, room - sum(own)) // count)
+        widths = [room // count] * count if max(own, default=0) * count <= room else own
+        spare = max(0, room - sum(widths))
+        for place, width in enumerate(widths):
+            header.resizeSection(place, width + spare // count + (place < spare % count))
 
     def _heading_width(self, place: int, *, narrow: bool) -> int:
         font = self.figures.headerData(place, Qt.Orientation.Horizontal, Qt.ItemDataRole.FontRole)
