@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from memplan.levers.lever import Changes, Lever, device_in, never, setting
 from memplan.memory.optimizers import RULES
-from memplan.memory.sharding import data_parallel_devices
+from memplan.memory.sharding import SHARDS_STATES, SHARDS_WEIGHTS, data_parallel_devices
 from memplan.plan.hardware import Strategy
 from memplan.plan.scenario import Scenario
 
@@ -26,9 +26,19 @@ def _offload_optimizer_why_not(scenario: Scenario) -> str | None:
         return f"{optimizer} keeps its states on the host already"
     if RULES[optimizer].source.startswith("bitsandbytes"):
         return f"{optimizer} runs on the device alone"
+    hardware = scenario.hardware
+    if data_parallel_devices(hardware) > 1 and hardware.sharding.strategy not in SHARDS_STATES:
+        return "states move to the host where devices divide them: under ZeRO or FSDP"
     if scenario.training.optimizer_in_backward:
         return "gradients are applied on the device as they come"
     return _shared_memory(scenario)
+
+
+def _offload_parameters_why_not(scenario: Scenario) -> str | None:
+    hardware = scenario.hardware
+    if data_parallel_devices(hardware) > 1 and hardware.sharding.strategy not in SHARDS_WEIGHTS:
+        return "weights move to the host where devices divide them: under ZeRO-3 or FSDP"
+    return _offload_optimizer_why_not(scenario)
 
 
 def _offload_activations_why_not(scenario: Scenario) -> str | None:
@@ -190,7 +200,7 @@ PLACING: tuple[Lever, ...] = (
         on={"hardware.offload.parameters": True, "hardware.offload.optimizer": True},
         off={"hardware.offload.parameters": False},
         is_on=lambda scenario: scenario.hardware.offload.parameters,
-        why_not=_offload_optimizer_why_not,
+        why_not=_offload_parameters_why_not,
         changes_what="host",
         counts_as=0.3,
     ),

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from memplan.estimate import estimate
 from memplan.making_fit.candidate import Candidate
 from memplan.making_fit.preferences import PREFERENCE_TITLES, PREFERENCES, Preferences
 from memplan.making_fit.proposal import Proposal
-from memplan.sentences import slowdown_words
+from memplan.sentences import host_words, slowdown_words
 from memplan.units import Unit, format_bytes
 
 
@@ -48,7 +49,9 @@ def uses_words(candidate: Candidate) -> str:
 def need_words(candidate: Candidate, unit: Unit = "gib") -> str:
     """Say what a set needs and what it costs in time: "needs up to 66.3 GiB of 75.1 GiB usable, no slower"."""
     need, usable = format_bytes(candidate.need.high, unit), format_bytes(candidate.usable_bytes, unit)
-    return f"needs up to {need} of {usable} usable, {slowdown_words(candidate.slowdown)}"
+    words = f"needs up to {need} of {usable} usable, {slowdown_words(candidate.slowdown)}"
+    host = host_words(estimate(candidate.scenario), unit)
+    return f"{words}; the host holds {host}" if host else words
 
 
 def kept_words(preferences: Preferences) -> str:
