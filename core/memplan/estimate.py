@@ -22,15 +22,14 @@ from memplan.result import TERMS, Advice, Basis, Estimate, Instant, Parameters
 def estimate(scenario: Scenario) -> Estimate:
     """Estimate one scenario. Pure: the same scenario gives the same answer, on any thread.
 
-        Raises:
-            ConfigError: the model's configuration does not describe a model.
-            UnknownEntryError: the catalog has no such model or device.
+    Raises:
+        ConfigError: the model's configuration does not describe a model.
+        UnknownEntryError: the catalog has no such model or device.
 
-        >>> from memplan.misreadings import misreadings
-    from memplan.plan.scenario import Scenario
-        >>> found = estimate(Scenario.model_validate({"model": {"parameters": 7_000_000_000}}))
-        >>> found.recipe.bytes_per_parameter, found.verdict
-        (8.0, 'fits')
+    >>> from memplan.plan.scenario import Scenario
+    >>> found = estimate(Scenario.model_validate({"model": {"parameters": 7_000_000_000}}))
+    >>> found.recipe.bytes_per_parameter, found.verdict
+    (8.0, 'fits')
     """
     training, hardware = scenario.training, scenario.hardware
     held = allocation(scenario)
