@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QPointF, QSizeF, Qt, Signal
-from PySide6.QtGui import QCursor, QImage, QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtCore import QPointF, Qt, Signal
+from PySide6.QtGui import QCursor, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QPushButton, QSizePolicy, QToolTip, QWidget
 
 from memplan import Estimate, Unit
 from memplan_gui.charts.legend import Entry, legend_height, legend_texts, paint_legend, place_entries
 from memplan_gui.charts.look import ChartLook, paper_look
+from memplan_gui.charts.picture import PICTURE_SIZE, Picture
 from memplan_gui.charts.stack_layout import LEAST_CHART
 from memplan_gui.charts.stack_marks import Spot, chart_fonts
-from memplan_gui.charts.stack_picture import PICTURE_SIZE, StackPicture, paint_picture
+from memplan_gui.charts.stack_picture import StackPicture, paint_picture
 from memplan_gui.charts.still_stack import StillStack
 from memplan_gui.pieces import column, label, row, shown, tip
 from memplan_gui.presenters.answer import Answer
@@ -164,21 +164,14 @@ class ChartPanel(QWidget):
         self.steps.set_value(step)
         self._choose_step(step)
 
-    def painter_of_picture(self, title: str, subtitle: str, sentence: str) -> Callable[[QPainter], None] | None:
-        """What paints the chart as a picture that stands alone; None when there is no chart."""
+    def picture(self, title: str, subtitle: str, sentence: str) -> Picture | None:
+        """The chart as a picture that stands alone; None when there is no chart."""
         if self.chart is None or self._estimate is None:
             return None
         picture = StackPicture(self.chart, title, subtitle, sentence, recipe_words(self._estimate))
         fonts = chart_fonts(self.fontInfo().family(), self._theme.body_pixels)
         look = paper_look(*fonts)
-        return lambda painter: paint_picture(painter, picture, look, PICTURE_SIZE)
-
-    def image(self, title: str, subtitle: str, sentence: str) -> QImage | None:
-        """The chart as a picture for the clipboard."""
-        from memplan_gui.charts.export import image_of
-
-        paint = self.painter_of_picture(title, subtitle, sentence)
-        return image_of(paint, QSizeF(PICTURE_SIZE)) if paint else None
+        return Picture(lambda painter: paint_picture(painter, picture, look, PICTURE_SIZE), PICTURE_SIZE)
 
     def _look(self) -> ChartLook:
         theme = self._theme

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, QSize, Qt
-from PySide6.QtGui import QGuiApplication
+from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, QSize, QSizeF, Qt
+from PySide6.QtGui import QGuiApplication, QPainter
 from PySide6.QtWidgets import QHBoxLayout, QHeaderView, QStackedWidget
 
 from memplan import MemoryMap, MemplanError, Scenario, Unit, estimate, memory_map
 from memplan_gui.answers import mistake_words
 from memplan_gui.background import Background
+from memplan_gui.charts.look import paper_look
+from memplan_gui.charts.map_marks import MapMarks, area_of, paint_map
+from memplan_gui.charts.picture import LINE, PICTURE_MARGIN, Picture, paint_head
+from memplan_gui.charts.stack_marks import chart_fonts
 from memplan_gui.document import PlanDocument
 from memplan_gui.figure_table import FigureTable
 from memplan_gui.map_chart import MapPlot
@@ -25,6 +29,7 @@ from memplan_gui.views import AnswerView
 
 Index = QModelIndex | QPersistentModelIndex
 HOW = "Point at a place, or use the arrow keys, for its estimate; a click or Enter takes it into the plan."
+MAP_PICTURE_SIZE = QSizeF(960, 640)
 KINDS = (("Chart", "chart"), ("Table", "table"))
 
 
@@ -81,7 +86,7 @@ class MapView(AnswerView):
 
     def __init__(self, document: PlanDocument, theme: Theme) -> None:
         super().__init__()
-        self._document = document
+        self._document, self._theme = document, theme
         self._scenario: Scenario | None = None
         self._unit: Unit = "gib"
         self._mapped: tuple[Scenario, int, tuple[int, ...]] | None = None
@@ -149,6 +154,22 @@ class MapView(AnswerView):
     def finish(self) -> None:
         """Wait for the map that was asked for."""
         self.background.finish()
+
+    def paper_picture(self, title: str, subtitle: str) -> Picture | None:
+        """The map on paper."""
+        chart = self.chart
+        if chart is None:
+            return None
+        look = paper_look(*chart_fonts(self.fontInfo().family(), self._theme.body_pixels))
+        head = title, subtitle, self.sentence.text()
+
+        def paint(painter: QPainter) -> None:
+            top = paint_head(painter, look, head, MAP_PICTURE_SIZE) + LINE / 2
+            painter.translate(0, top)
+            area = area_of(MAP_PICTURE_SIZE.width() - PICTURE_MARGIN / 2, MAP_PICTURE_SIZE.height() - top - LINE / 2)
+            paint_map(painter, MapMarks(chart, area.translated(PICTURE_MARGIN / 2, 0), look))
+
+        return Picture(paint, MAP_PICTURE_SIZE)
 
     def _ask(self) -> None:
         """Ask for the map, where it is not there already."""

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QWidget
 from memplan_gui import dialogs
 from memplan_gui.answer_panel import AnswerPanel
 from memplan_gui.answers import Answers
+from memplan_gui.charts.picture import Picture
 from memplan_gui.document import PlanDocument
 from memplan_gui.presenters.breakdown import as_text, as_tsv, breakdown
 from memplan_gui.presenters.labels import picture_subtitle
@@ -61,8 +62,8 @@ class ChartCommands(QObject):
     def slots(self, export: Callable[..., object]) -> dict[str, Callable[[], object]]:
         """Each command's slot, by its id. `export` asks for a file and writes the chart and its words to it."""
         return {
-            "export_chart": lambda: export(self._panel.chart, *self.picture_words()),
-            "copy_picture": lambda: self._copy(self._copy_picture, "picture"),
+            "export_chart": lambda: export(self._picture(), self.picture_words()[0]),
+            "copy_picture": self._copy_picture,
             "copy_table": lambda: self._copy(lambda chart: _copy_text(as_tsv(breakdown(chart))), "table"),
             "copy_text": lambda: self._copy(lambda chart: _copy_text(as_text(breakdown(chart))), "text"),
         }
@@ -81,10 +82,20 @@ class ChartCommands(QObject):
             copy(chart)
             self._panel.say(f"Copied the {what}")
 
-    def _copy_picture(self, _: StackChart) -> None:
-        image = self._panel.chart.image(*self.picture_words())
-        if image is not None:
-            QGuiApplication.clipboard().setImage(image)
+    def _picture(self) -> Picture | None:
+        """The chart of the view that is looked at, or of memory where that has none."""
+        title, subtitle, sentence = self.picture_words()
+        view = self._panel.views.current_view
+        own = view.paper_picture(title, subtitle) if view else None
+        return own or self._panel.chart.picture(title, subtitle, sentence)
+
+    def _copy_picture(self) -> None:
+        from memplan_gui.charts.export import image_of
+
+        picture = self._picture()
+        if picture is not None:
+            QGuiApplication.clipboard().setImage(image_of(picture.paint, picture.size))
+            self._panel.say("Copied the picture")
 
 
 def _copy_text(text: str) -> None:

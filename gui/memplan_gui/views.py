@@ -8,6 +8,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QTabWidget, QWidget
 
 from memplan import Scenario, Unit
+from memplan_gui.charts.picture import Picture
 from memplan_gui.pieces import column
 from memplan_gui.presenters.answer import Answer
 
@@ -23,6 +24,10 @@ class AnswerView(QWidget):
 
     def finish(self) -> None:
         """Show at once what would follow later: for pictures and tests."""
+
+    def paper_picture(self, title: str, subtitle: str) -> Picture | None:
+        """The view's own chart as a picture; None where it has none."""
+        return None
 
 
 class Views(QTabWidget):
@@ -53,6 +58,11 @@ class Views(QTabWidget):
     def view(self, title: str) -> AnswerView | None:
         """The view of a tab; None where it has not been made yet."""
         return self._made.get(self.titles.index(title))
+
+    @property
+    def current_view(self) -> AnswerView | None:
+        """The view that is looked at; None for the first, which is no view of this kind."""
+        return self._made.get(self.currentIndex())
 
     def show_view(self, title: str) -> None:
         """Bring a view to the front, and the keyboard into it."""

@@ -20,9 +20,10 @@ from memplan import GIB, TERM_LOOKS, Estimate, MemplanError
 from memplan_gui.charts.export import Paint, export, image_of, pdf_bytes, png_bytes, svg_bytes
 from memplan_gui.charts.legend import BEYOND, NEED, legend_texts, place_entries
 from memplan_gui.charts.look import ChartLook, hatch, paper_look
+from memplan_gui.charts.picture import PICTURE_SIZE
 from memplan_gui.charts.scale import Scale
 from memplan_gui.charts.stack_marks import Spot, StackMarks, chart_fonts, end_of_axis, paint_stack
-from memplan_gui.charts.stack_picture import PICTURE_SIZE, StackPicture, paint_picture
+from memplan_gui.charts.stack_picture import StackPicture, paint_picture
 from memplan_gui.charts.stack_plot import StackPlot
 from memplan_gui.presenters.stack import stack_chart
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -216,3 +217,19 @@ def test_only_the_latest_request_is_answered(qapp: QApplication) -> None:
     background.finish()
     assert isinstance(taken[-1], ZeroDivisionError)
     background.deleteLater()
+
+
+def test_the_map_is_what_is_copied_and_exported_while_it_is_looked_at(
+    window: Window, view: MapView, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    window.menus.actions["copy_picture"].trigger()
+    assert QApplication.clipboard().image().size().toTuple() == (1920, 1280)
+    target = tmp_path / "map.svg"
+    monkeypatch.setattr("memplan_gui.dialogs.ask_save", lambda *_: target)
+    window.menus.actions["export_chart"].trigger()
+    text = target.read_text(encoding="utf-8")
+    assert "Sequence length, tokens" in text
+    assert "The most that fits A100 SXM4 80 GB" in text
+    window.answer_panel.views.show_view("Memory")
+    window.menus.actions["copy_picture"].trigger()
+    assert QApplication.clipboard().image().size().toTuple() == (1920, 960)

@@ -298,7 +298,7 @@ def test_without_an_estimate_the_window_says_why(window: Window) -> None:
     assert panel.verdict.text.startswith("No estimate")
     assert "abacus" in panel.verdict.text
     assert panel.chart.chart is None
-    assert panel.chart.image("", "", "") is None
+    assert panel.chart.picture("", "", "") is None
     assert not any(button.isVisible() for button in panel.levers.buttons)
     edit(window, "hardware.device", "a100-80gb-sxm")
     assert panel.chart.chart is not None

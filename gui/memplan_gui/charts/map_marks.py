@@ -225,7 +225,7 @@ def _paint_axes(painter: QPainter, marks: MapMarks) -> None:
     title = QRectF(area.left(), area.bottom() + 6 + height, area.width(), height)
     look.write(painter, "caption", "Sequence length, tokens", title, "centre")
     painter.save()
-    painter.translate(height / 2 + 2, area.center().y())
+    painter.translate(area.left() - LEFT + height / 2 + 2, area.center().y())
     painter.rotate(-90)
     look.write(
         painter, "caption", "Micro-batch", QRectF(-area.height() / 2, -height / 2, area.height(), height), "centre"

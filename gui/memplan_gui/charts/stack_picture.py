@@ -9,14 +9,12 @@ from PySide6.QtGui import QPainter
 
 from memplan_gui.charts.axis import AXIS_HEIGHT, paint_axis
 from memplan_gui.charts.legend import legend_height, legend_texts, paint_legend, place_entries
-from memplan_gui.charts.look import ChartLook, TextKind
+from memplan_gui.charts.look import ChartLook
+from memplan_gui.charts.picture import LINE, PICTURE_SIZE, paint_head, paint_line
+from memplan_gui.charts.picture import PICTURE_MARGIN as MARGIN
 from memplan_gui.charts.scale import Scale
 from memplan_gui.charts.stack_marks import StackMarks, end_of_axis, paint_stack, row_labels_width
 from memplan_gui.presenters.stack import StackChart
-
-PICTURE_SIZE = QSizeF(960, 480)
-MARGIN = 24.0
-LINE = 20.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,24 +31,15 @@ class StackPicture:
 
 def paint_picture(painter: QPainter, picture: StackPicture, look: ChartLook, size: QSizeF = PICTURE_SIZE) -> None:
     """Paint the whole picture into a rectangle of that size at the origin."""
-    painter.fillRect(QRectF(QPointF(0, 0), size), look.colour("window"))
+    top = paint_head(painter, look, (picture.title, picture.subtitle, picture.sentence), size) + 32
     width = size.width() - 2 * MARGIN
-    _line(painter, look, picture.title, QRectF(MARGIN, MARGIN - 4, width, LINE), "bold")
-    _line(painter, look, picture.subtitle, QRectF(MARGIN, MARGIN - 4 + LINE, width, LINE), "caption")
-    _line(painter, look, picture.sentence, QRectF(MARGIN, MARGIN - 4 + 2 * LINE, width, LINE))
     entries = place_entries(legend_texts(picture.chart), look, width)
     foot = size.height() - MARGIN - LINE
     legend_top = foot - legend_height(entries) - 4
     left = MARGIN + row_labels_width(picture.chart, look)
-    top = MARGIN + 3 * LINE + 32
     area = QRectF(left, top, size.width() - MARGIN - left, legend_top - AXIS_HEIGHT - 8 - top)
     scale = Scale(0.0, end_of_axis(picture.chart, look, area.width()), area.left(), area.right())
     paint_stack(painter, StackMarks(picture.chart, area, scale, look), clip=False)
     paint_axis(painter, picture.chart.unit, area, scale, look)
     paint_legend(painter, entries, QPointF(MARGIN, legend_top), look)
-    _line(painter, look, picture.recipe, QRectF(MARGIN, foot, width, LINE), "caption")
-
-
-def _line(painter: QPainter, look: ChartLook, text: str, place: QRectF, kind: TextKind = "body") -> None:
-    painter.setPen(look.colour("muted" if kind == "caption" else "text"))
-    look.write(painter, kind, look.elided(kind, text, place.width()), place)
+    paint_line(painter, look, picture.recipe, QRectF(MARGIN, foot, width, LINE), "caption")
