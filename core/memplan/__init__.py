@@ -65,6 +65,10 @@ if TYPE_CHECKING:  # The same names for type checkers and editors; a test holds 
     from memplan.exchange import Imported as Imported
     from memplan.exchange import ImportNote as ImportNote
     from memplan.exchange import import_files as import_files
+    from memplan.exchange import model_answer as model_answer
+    from memplan.exchange.export import EXPORT_FORMATS as EXPORT_FORMATS
+    from memplan.exchange.export import Exported as Exported
+    from memplan.exchange.export import export_scenario as export_scenario
     from memplan.fit import SHARDING_STRATEGIES as SHARDING_STRATEGIES
     from memplan.fit import DeviceAnswer as DeviceAnswer
     from memplan.fit import DeviceFit as DeviceFit
@@ -213,7 +217,8 @@ _NAMES: dict[str, str] = {
         "EVIDENCE_KINDS EvidenceFigure EvidenceGroup EvidenceRow MeasuredEvidence MonitorBand VerdictCount "
         "evidence_groups evidence_rows measured_evidence"
     ),
-    "exchange": "NOTE_TITLES ImportNote Imported import_files",
+    "exchange": "NOTE_TITLES ImportNote Imported import_files model_answer",
+    "exchange.export": "EXPORT_FORMATS Exported export_scenario",
     "nearest_evidence": "NEAREST evidence_differences evidence_group_name nearest_evidence",
     "fit": (
         "SHARDING_STRATEGIES DeviceAnswer DeviceFit DeviceLimits DevicesForStates Fewest FewestDevices FitWalks Limit "

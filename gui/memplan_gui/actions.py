@@ -28,6 +28,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("open", "&File", "&Open…", "Ctrl+O"),
     Command("recent:", "&File", "Open &recent"),
     Command("open_config", "&File", "Open config.json as &model…", "Ctrl+Shift+O"),
+    Command("import_files", "&File", "&Import trainer configurations…", "Ctrl+Shift+I"),
     Command("open_example", "&File", "Open the &example"),
     Command("-", "&File"),
     Command("save", "&File", "&Save", "Ctrl+S"),

@@ -16,6 +16,7 @@ from memplan_gui.theme import Theme
 PLAN_FILTER = "Plans (*.memplan)"
 OPEN_FILTER = "Plans and model configurations (*.memplan *.json);;All files (*)"
 CONFIG_FILTER = "Model configurations (*.json);;All files (*)"
+IMPORT_FILTER = "Trainer configurations (*.yaml *.yml *.json *.toml *.safetensors);;All files (*)"
 SHEET_FILTER = "PDF (*.pdf);;PNG picture (*.png);;SVG picture (*.svg)"
 PICTURE_FILTER = "PNG picture (*.png);;SVG picture (*.svg);;PDF (*.pdf)"
 
@@ -64,6 +65,12 @@ def ask_open(parent: QWidget, title: str, filters: str, folder: str) -> Path | N
     """Ask for a file to open."""
     name, _ = QFileDialog.getOpenFileName(parent, title, folder, filters)
     return Path(name) if name else None
+
+
+def ask_open_several(parent: QWidget, title: str, filters: str, folder: str) -> list[Path]:
+    """Ask for files to open together; none when the person thinks better of it."""
+    names, _ = QFileDialog.getOpenFileNames(parent, title, folder, filters)
+    return [Path(name) for name in names]
 
 
 def ask_save(parent: QWidget, title: str, filters: str, suggested: str) -> Path | None:

@@ -26,6 +26,11 @@ def add_scenario(document: PlanDocument) -> None:
     _insert(document, fresh, len(document.plan.scenarios), "new scenario", "Add scenario")
 
 
+def take_scenario(document: PlanDocument, scenario: Scenario, text: str) -> None:
+    """Put a scenario that came from elsewhere behind the others; `text` is what undo calls the step."""
+    _insert(document, scenario, len(document.plan.scenarios), scenario.name or "imported", text)
+
+
 def duplicate_scenario(document: PlanDocument) -> None:
     """Put a copy beside the scenario that is looked at, so that one thing can be changed in it."""
     scenario = document.scenario

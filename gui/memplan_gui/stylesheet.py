@@ -70,7 +70,7 @@ QToolButton[role="button"]:checked { background: $accent_soft; border-color: $ac
 QToolButton[role="button"]:disabled { color: $faint; border-color: $hairline; }
 QPushButton:focus, QToolButton[role="button"]:focus { border: 2px solid $accent; padding: 2px 11px; }
 QPushButton:default { background: $accent; color: $on_accent; border-color: $accent; }
-QPushButton:disabled { color: $faint; border-color: $hairline; }
+QPushButton:disabled { background: $field; color: $faint; border-color: $hairline; }
 QToolButton[role="flat"] { border: 2px solid transparent; border-radius: ${radius}px; padding: 2px; color: $muted; }
 QToolButton[role="flat"]:hover { background: $hover; color: $text; }
 QToolButton[role="flat"]:focus { border-color: $accent; }

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from memplan_gui.answers import Answers
     from memplan_gui.document import PlanDocument
     from memplan_gui.file_commands import FileCommands
+    from memplan_gui.import_commands import ImportCommands
     from memplan_gui.lever_menu import LeverMenu
     from memplan_gui.plan_panel import PlanPanel
     from memplan_gui.presenters.answer import Answer
@@ -49,6 +50,7 @@ class Window(QMainWindow):
         self.document: PlanDocument
         self.answers: Answers
         self.files: FileCommands
+        self.imports: ImportCommands
         self.plan_panel: PlanPanel
         self.answer_panel: AnswerPanel
         self.is_filled = False
@@ -177,14 +179,17 @@ class Window(QMainWindow):
 
     def _slots(self) -> dict[str, Callable[[], object]]:
         from memplan_gui import dialogs
+        from memplan_gui.import_commands import ImportCommands
         from memplan_gui.sheet_commands import SheetCommands
         from memplan_gui.view_commands import ChartCommands, ScenarioCommands
 
         panel, files, chart = self.answer_panel, self.files, self.answer_panel.chart
+        self.imports = ImportCommands(self, self.document, files)
         scenarios = ScenarioCommands(self, self.document)
         pictures = ChartCommands(self, self.document, self.answers, panel)
         return {
             **files.slots(),
+            **self.imports.slots(),
             **SheetCommands(self, self.document, self.answers, files, self._settings).slots(),
             "quit": self.close,
             **scenarios.slots(),
@@ -283,10 +288,10 @@ class Window(QMainWindow):
             event.acceptProposedAction()
 
     def dropEvent(self, event: QDropEvent) -> None:
-        """Open the first file that was dropped: a plan, or a model's config.json."""
+        """Open what was dropped: a plan, a model's config.json, trainers' configurations that go together."""
         if paths := _dropped(event):
             event.acceptProposedAction()
-            self.files.open_path(paths[0])
+            self.imports.take(paths)
 
 
 def _dropped(event: QDropEvent) -> list[Path]:

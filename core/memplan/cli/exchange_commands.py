@@ -63,29 +63,10 @@ def import_command(files: tuple[str, ...], output: str | None, model: str | None
 def _answers(model: str | None, options: Mapping[str, Any]) -> dict[str, Any]:
     answers = {FIELDS[name]: value for name, value in options.items() if value is not None}
     if model is not None:
-        answers["model"] = _model(model)
+        from memplan.exchange import model_answer
+
+        answers["model"] = model_answer(model, "--model")
     return answers
-
-
-def _model(text: str) -> dict[str, Any]:
-    """A model as a plan's file has it, from what a person typed."""
-    from memplan.catalog import model as catalog_model
-    from memplan.errors import MemplanError, UnknownEntryError
-    from memplan.model_file import read_config
-    from memplan.units import parse_count
-
-    path = Path(text)
-    if path.exists():
-        folder = path if path.is_dir() else path.absolute().parent
-        return {"config": read_config(path), "name": folder.name}
-    try:
-        return {"catalog": catalog_model(text).id}
-    except UnknownEntryError as error:
-        try:
-            return {"parameters": parse_count(text), "name": text}
-        except ValueError:
-            words = f"{error.message.rstrip('.')}, no such file, and no size such as 7B."
-            raise MemplanError(words, place="--model", remedy=error.remedy) from None
 
 
 @click.command(

@@ -12,7 +12,8 @@ from memplan.plan.file import plan_bytes
 from memplan.version import __version__
 
 _COLOURS = {"understood": "green", "assumed": "yellow", "left_out": "yellow", "ignored": "dim", "asked": "red"}
-_LEAST_LABEL = 20
+_LEAST_LABEL, _MOST_LABEL = 20, 30
+"""Labels stand in a column as wide as the longest of them, within these."""
 
 
 def print_imported(found: Imported, saved_as: str | None) -> None:
@@ -20,8 +21,10 @@ def print_imported(found: Imported, saved_as: str | None) -> None:
     from memplan.cli.terminal import console, plain_text
 
     out = console()
+    widths = [len(label) for label in (*(note.title for note in found.notes), *(title for _, title in found.files))]
+    least = max([_LEAST_LABEL, *(width for width in widths if width <= _MOST_LABEL)])
     for file, title in found.files:
-        print_labelled(out, title, file, least=_LEAST_LABEL)
+        print_labelled(out, title, file, least=least)
     for kind, title in NOTE_TITLES.items():
         notes = [note for note in found.notes if note.kind == kind]
         if not notes:
@@ -29,7 +32,7 @@ def print_imported(found: Imported, saved_as: str | None) -> None:
         out.print()
         out.print(plain_text(title, style="bold"))
         for note in notes:
-            print_labelled(out, note.title, _words(note), colour=_COLOURS[kind], least=_LEAST_LABEL)
+            print_labelled(out, note.title, _words(note), colour=_COLOURS[kind], least=least)
     out.print()
     out.print(plain_text(_ending(found, saved_as)))
 
@@ -47,8 +50,8 @@ def imported_json(found: Imported) -> str:
 
 
 def _words(note: ImportNote) -> str:
-    if note.kind == "asked":
-        return f"{note.words} {note.option}"
+    if note.option:
+        return f"{note.words} {note.option}" if note.kind == "asked" else f"{note.words}; {note.option} says otherwise"
     return f"{note.words} ({note.source})" if note.source else note.words
 
 

@@ -5,7 +5,8 @@ A file is read as data (`documents`), its format is recognised (`formats`), its 
 guessed silently: each value comes with where it stands or why it was taken.
 """
 
+from memplan.exchange.answers import model_answer
 from memplan.exchange.importing import Imported, import_files
 from memplan.exchange.notes import NOTE_TITLES, ImportNote
 
-__all__ = ["NOTE_TITLES", "ImportNote", "Imported", "import_files"]
+__all__ = ["NOTE_TITLES", "ImportNote", "Imported", "import_files", "model_answer"]

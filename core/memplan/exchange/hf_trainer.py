@@ -159,7 +159,7 @@ def _read_generation(keys: Keys, generations: Stated | None, completion: Stated 
         total = prompt.value + answer.value
         reading.state("training.sequence_length", replace(answer, value=total, key=f"{prompt.key} + {answer.key}"))
     elif completion is not None:
-        reading.default("training.sequence_length", answer.value, "completions alone; --sequence adds the prompts")
+        reading.default("training.sequence_length", answer.value, "completions alone, without their prompts")
     if generations is not None:
         reading.assume(generations.key, "per_device_train_batch_size counts generations, not prompts")
     beta = keys.number("beta")

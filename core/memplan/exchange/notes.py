@@ -34,7 +34,7 @@ class ImportNote:
     path: str = ""
     """The field of the scenario, where there is one."""
     option: str = ""
-    """For what is asked: the command line's option that answers."""
+    """The command line's option that answers what is asked, or says otherwise than was assumed."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -262,8 +262,8 @@ def _value_notes(desk: _Desk, values: Mapping[str, Any]) -> Iterator[ImportNote]
     yield from _mixed_note(desk)
     if "hardware.device" not in values:
         default = facts_at(Scenario, "hardware.device").default
-        words = f"{default}: no file names the device; --device ID names another"
-        yield ImportNote("assumed", _title("hardware.device"), words, path="hardware.device")
+        words = f"{default}: no file names the device"
+        yield ImportNote("assumed", _title("hardware.device"), words, path="hardware.device", option="--device")
 
 
 def _mixed_note(desk: _Desk) -> Iterator[ImportNote]:

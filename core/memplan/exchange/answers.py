@@ -1,0 +1,35 @@
+"""A person's word about the model, as a plan's file has it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from memplan.catalog import model as catalog_model
+from memplan.errors import MemplanError, UnknownEntryError
+from memplan.model_file import read_config
+from memplan.units import parse_count
+
+
+def model_answer(text: str, place: str = "") -> dict[str, Any]:
+    """Take what a person typed for a model: its config.json (or folder), a name of the catalog, or a size like 7B.
+
+    Args:
+        text: what was typed.
+        place: what to call the field in messages.
+
+    Raises:
+        MemplanError: it is none of them.
+    """
+    path = Path(text)
+    if path.exists():
+        folder = path if path.is_dir() else path.absolute().parent
+        return {"config": read_config(path), "name": folder.name}
+    try:
+        return {"catalog": catalog_model(text).id}
+    except UnknownEntryError as error:
+        try:
+            return {"parameters": parse_count(text), "name": text}
+        except ValueError:
+            words = f"{error.message.rstrip('.')}, no such file, and no size such as 7B."
+            raise MemplanError(words, place=place, remedy=error.remedy) from None

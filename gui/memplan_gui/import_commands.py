@@ -1,0 +1,71 @@
+"""Trainers' configurations from the menu and from what is dropped: read, shown, and taken as a scenario or a plan."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from PySide6.QtCore import QObject
+from PySide6.QtWidgets import QWidget
+
+from memplan import PLAN_SUFFIX, Imported, MemplanError, import_files, load_plan
+from memplan_gui import dialogs
+from memplan_gui.document import PlanDocument
+from memplan_gui.file_commands import FileCommands
+from memplan_gui.scenario_edits import take_scenario
+
+MODEL_FORMAT = "Hugging Face model"
+
+
+class ImportCommands(QObject):
+    """Reads files that are no plans. The open document is untouched until the person takes what was read."""
+
+    def __init__(self, window: QWidget, document: PlanDocument, files: FileCommands) -> None:
+        super().__init__(window)
+        self._window, self._document, self._files = window, document, files
+
+    def slots(self) -> dict[str, Callable[[], object]]:
+        """Each command's slot, by its id."""
+        return {"import_files": self.ask}
+
+    def ask(self) -> None:
+        """Ask for files and read them."""
+        folder = str(self._files.folder_to_write())
+        paths = dialogs.ask_open_several(self._window, "Import", dialogs.IMPORT_FILTER, folder)
+        if paths:
+            self._files.attempt(lambda: self._show(paths))
+
+    def take(self, paths: Sequence[Path]) -> None:
+        """Open what was dropped: a plan or a model's config.json as before, anything else as configurations."""
+        if len(paths) == 1 and (paths[0].suffix == PLAN_SUFFIX or _is_plan_or_model(paths[0])):
+            self._files.open_path(paths[0])
+        else:
+            self._files.attempt(lambda: self._show(paths))
+
+    def _show(self, paths: Sequence[Path]) -> None:
+        from memplan_gui.import_dialog import ImportDialog
+
+        dialog = ImportDialog(self._window, paths, import_files(paths))
+        dialog.exec()
+        if dialog.wish == "scenario":
+            self._add(dialog.imported)
+        elif dialog.wish == "plan" and dialog.imported.plan is not None and self._files.may_go_on():
+            self._document.begin(dialog.imported.plan)
+        dialog.deleteLater()
+
+    def _add(self, imported: Imported) -> None:
+        if imported.scenario is not None:
+            take_scenario(self._document, imported.scenario, f"Import {imported.scenario.name}")
+            self._files.written.emit(f"Imported {imported.scenario.name}")
+
+
+def _is_plan_or_model(path: Path) -> bool:
+    try:
+        return all(title == MODEL_FORMAT for _, title in import_files([path]).files)
+    except MemplanError:
+        pass
+    try:
+        load_plan(path)
+    except MemplanError:
+        return False
+    return True

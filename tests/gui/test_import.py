@@ -1,0 +1,92 @@
+"""Trainers' configurations in the window: shown before they are taken, one undoable step, nothing lost on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from PySide6.QtWidgets import QLabel, QTreeWidget
+
+from memplan import import_files, resource
+from memplan_gui import dialogs
+from memplan_gui.import_dialog import ImportDialog
+from memplan_gui.window import Window
+
+RECIPE = resource("examples", "qlora-axolotl.yaml")
+
+
+def answering(field: str, text: str, button: str) -> Callable[[ImportDialog], int]:
+    """A person who answers one question and presses a button."""
+
+    def act(dialog: ImportDialog) -> int:
+        dialog._fields[field].setText(text)
+        pressed = dialog._take if button == "scenario" else dialog._begin
+        assert pressed.isEnabled()
+        pressed.click()
+        return 1
+
+    return act
+
+
+def test_a_recipe_is_added_as_one_step(window: Window, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = window.document.plan
+    monkeypatch.setattr(dialogs, "ask_open_several", lambda *_: [RECIPE])
+    monkeypatch.setattr(ImportDialog, "exec", answering("hardware.devices", "4", "scenario"))
+    window.menus.actions["import_files"].trigger()
+    assert [one.name for one in window.document.plan.scenarios] == [
+        *(one.name for one in before.scenarios),
+        "qlora-axolotl",
+    ]
+    assert window.document.scenario.hardware.devices == 4
+    assert window.document.scenario.training.method == "qlora"
+    window.document.undo_stack.undo()
+    assert window.document.plan == before
+
+
+def test_a_dropped_recipe_can_begin_a_plan(window: Window, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ImportDialog, "exec", answering("hardware.devices", "1", "plan"))
+    window.imports.take([RECIPE])
+    assert [one.name for one in window.document.plan.scenarios] == ["qlora-axolotl"]
+    assert window.document.path is None
+
+
+def test_thinking_better_of_it_changes_nothing(window: Window, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = window.document.plan
+    monkeypatch.setattr(ImportDialog, "exec", lambda dialog: dialog.reject())
+    window.imports.take([RECIPE])
+    assert window.document.plan is before
+
+
+def test_what_cannot_be_read_is_told_in_the_window(window: Window, tmp_path: Path) -> None:
+    before, told = window.document.plan, []
+    window.files.failed.connect(told.append)
+    broken = tmp_path / "broken.yaml"
+    broken.write_text("base_model: [", encoding="utf-8")
+    window.imports.take([broken])
+    assert "broken.yaml: is not YAML" in told[0]
+    assert window.document.plan is before
+
+
+def test_a_dropped_config_is_a_model_as_before(window: Window, tmp_path: Path) -> None:
+    config = tmp_path / "config.json"
+    small = '{"model_type": "llama", "hidden_size": 64, "intermediate_size": 128, "num_hidden_layers": 2, '
+    config.write_text(small + '"num_attention_heads": 4, "vocab_size": 1000}', encoding="utf-8")
+    window.imports.take([config])
+    assert window.document.scenario.model.config is not None
+    assert len(window.document.plan.scenarios) == 1 or window.document.scenario.model.kind == "config"
+
+
+def test_open_questions_keep_the_buttons_off(window: Window) -> None:
+    dialog = ImportDialog(window, [RECIPE], import_files([RECIPE]))
+    assert not dialog._take.isEnabled()
+    assert not dialog._begin.isEnabled()
+    dialog._fields["hardware.devices"].setText("many")
+    assert not dialog._take.isEnabled()
+    assert "is not a count" in " ".join(one.text() for one in dialog.findChildren(QLabel))
+    dialog._fields["hardware.devices"].setText("8")
+    assert dialog._take.isEnabled()
+    tree = dialog.findChild(QTreeWidget)
+    titles = [tree.topLevelItem(position).text(0) for position in range(tree.topLevelItemCount())]
+    assert titles == ["Understood", "Assumed", "Ignored"]
+    dialog.deleteLater()
