@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from memplan.architecture.expert_parts import Experts
-from memplan.architecture.linear_parts import StateMixer
 from memplan.architecture.parts import Architecture, Linear
 from memplan.catalog import Device
 from memplan.memory.optimizers import RULES
 from memplan.memory.setup import Setup
-from memplan.memory.sharding import CASTS_WEIGHTS, data_parallel_devices
+from memplan.memory.sharding import CASTS_WEIGHTS
 from memplan.memory.stack import NEWEST, OLDEST, is_version, version_of
 from memplan.memory.states import linears, module_linears
+from memplan.parallel_checks import keeps_masters, parallel_advice
 from memplan.plan.scenario import Scenario
 from memplan.plan.training import Training
 from memplan.result import Advice
@@ -27,7 +27,7 @@ def advice(scenario: Scenario, setup: Setup, architecture: Architecture, device:
     yield from _about_what_trains(scenario, setup, architecture)
     yield from _about_experts(scenario, setup, architecture)
     yield from device_advice(scenario, device)
-    yield from _about_parallel_sizes(scenario, architecture)
+    yield from parallel_advice(scenario, architecture)
     training = scenario.training
     yield from _about_version(training)
     if training.optimizer_in_backward and training.gradient_accumulation > 1:
@@ -46,7 +46,8 @@ def _about_precision(scenario: Scenario) -> Iterator[Advice]:
     if training.method == "full" and training.weights_dtype == "fp32" and training.autocast == "none" and not casts:
         words = "Everything runs in fp32. bf16 autocast halves the inputs of products; bf16 weights halve the states."
         yield Advice("training.weights_dtype", words)
-    if training.method == "full" and training.weights_dtype != "fp32" and not training.master_weights:
+    bare = training.weights_dtype != "fp32" and not training.master_weights
+    if training.method == "full" and bare and not keeps_masters(scenario):
         words = (
             f"Weights and states are {training.weights_dtype} alone: small updates can be lost to rounding. "
             "fp32 weights under autocast, or master weights, avoid that for 12 or 16 bytes a parameter."
@@ -148,40 +149,3 @@ def device_advice(scenario: Scenario, device: Device) -> Iterator[Advice]:
     if not device.bf16_supported and "bf16" in (training.weights_dtype, training.autocast):
         path = "training.weights_dtype" if training.weights_dtype == "bf16" else "training.autocast"
         yield Advice(path, f"{device.name} has no bf16 arithmetic of its own; fp16 takes as much memory.")
-
-
-def _about_parallel_sizes(scenario: Scenario, architecture: Architecture) -> Iterator[Advice]:
-    hardware, training = scenario.hardware, scenario.training
-    together = hardware.tensor_parallel * hardware.pipeline_parallel * hardware.context_parallel
-    if together > hardware.devices:
-        words = f"Its parallel sizes take {together:,} devices, and the run has {hardware.devices:,}."
-        yield Advice("hardware.devices", words)
-    elif hardware.devices % together:
-        below = hardware.devices // together * together
-        words = f"The parallel sizes take {together:,} devices together, which do not divide {hardware.devices:,}: "
-        yield Advice("hardware.devices", f"{words}{below:,} or {below + together:,} would do.")
-    elif data_parallel_devices(hardware) % hardware.expert_parallel:
-        words = f"Experts are shared out among data-parallel devices: {data_parallel_devices(hardware):,} here."
-        yield Advice("hardware.expert_parallel", words)
-    if hardware.pipeline_parallel > 1 and hardware.sharding.strategy in ("zero2", "zero3"):
-        yield Advice(
-            "hardware.sharding.strategy", "DeepSpeed's pipelines take ZeRO-1 alone; they refuse ZeRO-2 and ZeRO-3."
-        )
-    heads = {layer.attention.heads for layer in architecture.kinds if not isinstance(layer.attention, StateMixer)}
-    if any(count % hardware.tensor_parallel for count in heads):
-        words = f"{' or '.join(map(str, sorted(heads)))} heads can not be divided by {hardware.tensor_parallel:,}."
-        yield Advice("hardware.tensor_parallel", words)
-    if hardware.pipeline_parallel > architecture.num_layers:
-        words = f"The model has {architecture.num_layers} layers: some stages have none."
-        yield Advice("hardware.pipeline_parallel", words)
-    if hardware.context_parallel > training.sequence_length:
-        words = f"A sequence has {training.sequence_length:,} tokens: some devices get none."
-        yield Advice("hardware.context_parallel", words)
-    counts = {mixture.count for mixture in _mixtures(architecture)}
-    if hardware.expert_parallel > 1 and not counts:
-        yield Advice("hardware.expert_parallel", "The model has no experts to share out.")
-    elif any(count % hardware.expert_parallel for count in counts):
-        words = (
-            f"{' or '.join(map(str, sorted(counts)))} experts can not be shared out by {hardware.expert_parallel:,}."
-        )
-        yield Advice("hardware.expert_parallel", words)

@@ -109,11 +109,12 @@ def _about_sharding(scenario: Scenario) -> Iterator[Advice]:
 def _about_parallelism(scenario: Scenario, architecture: Architecture) -> Iterator[Advice]:
     hardware = scenario.hardware
     if hardware.tensor_parallel > 1:
-        words = "Heads, feed-forward widths and the vocabulary are divided; norms and residuals are counted whole."
+        along = "divided along the sequence" if hardware.sequence_parallel else "counted whole"
+        words = f"Heads, feed-forward widths and the vocabulary are divided; norms and residuals are {along}."
         yield Advice("hardware.tensor_parallel", words)
-    if hardware.sequence_parallel:
-        words = "Left out: norms and residuals are counted whole, so the estimate is too high."
-        yield Advice("hardware.sequence_parallel", words)
+        if hardware.sequence_parallel:
+            words = "Each device keeps its part; the whole sequence is gathered for products, in backward once more."
+            yield Advice("hardware.sequence_parallel", words)
     if hardware.pipeline_parallel > 1:
         words = (
             "The fullest stage is counted: embeddings on the first, head and loss on the last, one forward and one "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from memplan.memory.operations import copied, to
 from memplan.memory.storage import Size
-from memplan.memory.tape import Grads, Parameter, Tape, Tensor, given
+from memplan.memory.tape import Gathered, Grads, Parameter, Tape, Tensor, given
 
 
 def weight_cast(tape: Tape, weight: Parameter, dtype: str, *, caches: bool = True) -> Tensor | Parameter:
@@ -53,10 +53,12 @@ def linear(
     if not (weight_trains or input_needs or bias_trains):
         return output
     x_shape, w_shape, has_bias = x.shape, weight.shape, b is not None
+    gathers_again = weight_trains and x.__class__ is Gathered
 
     def run(grads: list[Tensor | None]) -> Grads:
         # mm makes the weight's gradient first, addmm the input's; both stay until the step is over.
-        held, dtype = (kept_x, kept_w), given(grads).dtype
+        dtype = given(grads).dtype
+        held = (kept_x, kept_w, tape.new(x_shape, dtype) if gathers_again else None)
         if not has_bias:
             grad_w = tape.new(w_shape, dtype) if weight_trains else None
             grad_x = tape.new(x_shape, dtype) if input_needs else None

@@ -44,6 +44,8 @@ class Setup:
     """dtype of norms where it is not that of what else is not packed."""
     saved: tuple[str, ...] = ()
     """Modules of which PEFT makes a copy that trains whole."""
+    sequence_parts: int = 1
+    """Devices that divide norms and residuals along the sequence."""
 
     @classmethod
     def of(cls, training: Training, stack: Stack = TRACED) -> Setup:

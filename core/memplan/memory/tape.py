@@ -41,6 +41,13 @@ class Tensor:
         return Tensor(self.storage, self.shape, self.dtype)
 
 
+class Gathered(Tensor):
+    """A whole sequence, of which each device keeps its own part: it is gathered again in backward."""
+
+    __slots__ = ("part",)
+    part: Tensor
+
+
 class Parameter:
     """A weight of the module that is walked. Its own bytes are counted by the states, its gradient's here."""
 
@@ -198,6 +205,8 @@ class Tape:
         self.packs += 1
         if not self._holding:
             return None
+        if tensor.__class__ is Gathered:
+            tensor = tensor.part
         storage = tensor.storage
         if not storage.kept:
             storage.kept = True

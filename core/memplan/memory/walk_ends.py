@@ -117,7 +117,7 @@ def walk_ends_on(
     ctx = Context(tape, setup, batch, sequence)
     meter = tape.meter
     ids = tape.new((batch, sequence), "int64")
-    hidden = (batch, sequence, architecture.hidden_size)
+    hidden = (batch, ctx.rows, architecture.hidden_size)
     if architecture.starts:
         x, embed_locals, input_stays = embed(ctx, architecture, ids)
     else:

@@ -103,7 +103,7 @@ def walk_layer_on(
     meter = tape.meter
     positions_and_masks(ctx, [spec], Tape())  # the model's; they count once, with the ends
     hidden = spec.attention.output.outputs
-    given = [tape.leaf((batch, sequence, hidden), input_dtype, needs_grad=input_needs_grad)]
+    given = [tape.leaf((batch, ctx.rows, hidden), input_dtype, needs_grad=input_needs_grad)]
     tape.bare_input = given[0].storage if input_is_bare else None
     done = _forward(ctx, spec, given)
     kept, num_kept = meter.now, len(tape.kept)

@@ -6,6 +6,7 @@ from memplan.architecture.parts import Linear, Norm, Table
 from memplan.memory import norms, products
 from memplan.memory import operations as op
 from memplan.memory.blocks.joining import joined, split
+from memplan.memory.sequence import gathered, rows_of_part, scattered
 from memplan.memory.setup import Setup
 from memplan.memory.storage import Size
 from memplan.memory.symbols import Rule, counted
@@ -33,6 +34,24 @@ class Context:
     def counted(self, rule: Rule, *numbers: int) -> Size:
         """rule(batch, sequence, *numbers): for whatever follows from the batch and the sequence by no polynomial."""
         return counted(self.batch, self.sequence, rule, *numbers)
+
+    @property
+    def rows(self) -> Size:
+        """Tokens of a sequence between attention and feed-forward: the device's part where devices divide them."""
+        parts = self.setup.sequence_parts
+        return self.sequence if parts == 1 else self.counted(rows_of_part, parts)
+
+    def whole(self, x: Tensor) -> Tensor:
+        """All tokens of what each device has a part of."""
+        if self.setup.sequence_parts == 1:
+            return x
+        return gathered(self.tape, x, (self.batch, self.sequence, x.shape[-1]))
+
+    def part(self, x: Tensor) -> Tensor:
+        """The device's part of the tokens."""
+        if self.setup.sequence_parts == 1:
+            return x
+        return scattered(self.tape, x, (self.batch, self.rows, x.shape[-1]))
 
     def release_shared(self) -> None:
         """Let go of what all layers read."""

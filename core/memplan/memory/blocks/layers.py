@@ -89,7 +89,11 @@ def _parallel_layer(ctx: Context, spec: Layer, x: Tensor) -> Tensor:
 
 
 def mixer(ctx: Context, spec: Attention | LatentAttention | StateMixer, x: Tensor) -> Tensor:
-    """What mixes the positions of a sequence."""
+    """What mixes the positions of a sequence, which it sees whole."""
+    return ctx.part(_mixer(ctx, spec, ctx.whole(x)))
+
+
+def _mixer(ctx: Context, spec: Attention | LatentAttention | StateMixer, x: Tensor) -> Tensor:
     if isinstance(spec, GatedDelta):
         return gated_delta(ctx, spec, x)
     if isinstance(spec, ShortConvolution):
@@ -103,8 +107,7 @@ def mixer(ctx: Context, spec: Attention | LatentAttention | StateMixer, x: Tenso
 
 
 def feed_forward(ctx: Context, spec: Mlp | Experts | None, x: Tensor) -> Tensor:
-    """The layer's feed-forward block."""
+    """The layer's feed-forward block; its matrices are divided, so it sees the whole sequence as well."""
     assert spec is not None, "a layer without one ends before"
-    if isinstance(spec, Experts):
-        return experts(ctx, spec, x)
-    return mlp(ctx, spec, x)
+    run = experts if isinstance(spec, Experts) else mlp
+    return ctx.part(run(ctx, spec, ctx.whole(x)))  # type: ignore[arg-type]  # each takes its own kind

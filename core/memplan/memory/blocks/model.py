@@ -60,7 +60,7 @@ def embed(ctx: Context, architecture: Architecture, ids: Tensor) -> tuple[Tensor
         stays = False
     if setup.makes_inputs_need_gradients and not trains and x is not embedded:
         ctx.held_by_checkpoints.append(embedded)  # its gradient's node holds it until backward is over
-    return x, model_locals, stays
+    return ctx.part(x), model_locals, stays
 
 
 def _add_positions(tape: Tape, x: Tensor, learned: Tensor, *, broadcast: bool) -> Tensor:
@@ -192,7 +192,7 @@ def finish(
     if not architecture.ends:
         return LossState(None, x, model_end)
     # The last hidden state stays a local until forward returns, which may be before the loss.
-    result = [x]
+    result = [ctx.whole(x)]
     del x
     logits, loss = head_and_loss(ctx, architecture, result, ids, with_loss)
     return LossState(logits, loss, model_end)

@@ -1,0 +1,139 @@
+"""Advice about how a run is split over devices: sizes that do not divide, and settings that do not go together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from memplan.architecture.expert_parts import Experts
+from memplan.architecture.linear_parts import StateMixer
+from memplan.architecture.parts import Architecture, Attention
+from memplan.memory.sharding import SHARDS_STATES, data_parallel_devices
+from memplan.plan.scenario import Scenario
+from memplan.result import Advice
+
+_DEEPSPEED = ("zero1", "zero2", "zero3")
+
+
+def parallel_advice(scenario: Scenario, architecture: Architecture) -> Iterator[Advice]:
+    """What a person who has run such a split would say before starting this one."""
+    yield from _about_sizes(scenario)
+    yield from _about_tensors(scenario, architecture)
+    yield from _about_stages(scenario, architecture)
+    yield from _about_sequences(scenario)
+    yield from _about_experts(scenario, architecture)
+    yield from _about_strategy(scenario)
+    yield from _about_offload(scenario)
+
+
+def keeps_masters(scenario: Scenario) -> bool:
+    """Whether the strategy keeps fp32 weights beside 16-bit ones whatever is asked for."""
+    hardware = scenario.hardware
+    return hardware.devices > 1 and hardware.sharding.strategy in (*_DEEPSPEED, "megatron")
+
+
+def _about_sizes(scenario: Scenario) -> Iterator[Advice]:
+    hardware = scenario.hardware
+    together = hardware.tensor_parallel * hardware.pipeline_parallel * hardware.context_parallel
+    if together > hardware.devices:
+        words = f"Its parallel sizes take {together:,} devices, and the run has {hardware.devices:,}."
+        yield Advice("hardware.devices", words)
+    elif hardware.devices % together:
+        below = hardware.devices // together * together
+        words = f"The parallel sizes take {together:,} devices together, which do not divide {hardware.devices:,}: "
+        yield Advice("hardware.devices", f"{words}{below:,} or {below + together:,} would do.")
+    elif data_parallel_devices(hardware) % hardware.expert_parallel:
+        words = f"Experts are shared out among data-parallel devices: {data_parallel_devices(hardware):,} here."
+        yield Advice("hardware.expert_parallel", words)
+    if 1 < hardware.devices_per_node < hardware.tensor_parallel <= hardware.devices:
+        words = f"A node has {hardware.devices_per_node:,} devices: products would wait for the network in every layer."
+        yield Advice("hardware.tensor_parallel", words)
+
+
+def _about_tensors(scenario: Scenario, architecture: Architecture) -> Iterator[Advice]:
+    parts = scenario.hardware.tensor_parallel
+    heads = {layer.attention.heads for layer in architecture.kinds if not isinstance(layer.attention, StateMixer)}
+    if any(count % parts for count in heads):
+        words = f"{_either(heads)} heads can not be divided by {parts:,}."
+        yield Advice("hardware.tensor_parallel", words)
+        return
+    mixers = [layer.attention for layer in architecture.kinds if isinstance(layer.attention, Attention)]
+    shared = {one.kv_heads for one in mixers if one.kv_heads % parts and parts % one.kv_heads}
+    if shared:
+        words = f"{_either(shared)} key and value heads can neither be divided by {parts:,} nor repeated evenly."
+        yield Advice("hardware.tensor_parallel", words)
+    if parts > 1 and any(isinstance(layer.attention, StateMixer) for layer in architecture.kinds):
+        words = "Layers without attention have no rule for their parts: each device is taken to hold them whole."
+        yield Advice("hardware.tensor_parallel", words)
+
+
+def _about_stages(scenario: Scenario, architecture: Architecture) -> Iterator[Advice]:
+    stages, layers = scenario.hardware.pipeline_parallel, architecture.num_layers
+    if stages > layers:
+        words = f"The model has {layers:,} layers: some stages have none."
+        yield Advice("hardware.pipeline_parallel", words)
+    elif layers % stages:
+        words = f"{layers:,} layers can not be divided by {stages:,}: some stages have one more. Megatron refuses."
+        yield Advice("hardware.pipeline_parallel", words)
+    if stages > 1 and scenario.training.gradient_accumulation < stages and scenario.training.method != "inference":
+        words = f"With fewer micro-batches than the {stages:,} stages of the pipeline, some of them are always idle."
+        yield Advice("training.gradient_accumulation", words)
+    if stages > 1 and scenario.hardware.sharding.strategy in ("zero2", "zero3"):
+        words = "DeepSpeed's pipelines take ZeRO-1 alone; they refuse ZeRO-2 and ZeRO-3."
+        yield Advice("hardware.sharding.strategy", words)
+
+
+def _about_sequences(scenario: Scenario) -> Iterator[Advice]:
+    hardware, tokens = scenario.hardware, scenario.training.sequence_length
+    if hardware.context_parallel > tokens:
+        words = f"A sequence has {tokens:,} tokens: some devices get none."
+        yield Advice("hardware.context_parallel", words)
+    elif hardware.context_parallel > 1 and tokens % (2 * hardware.context_parallel):
+        words = f"Ring attention cuts a sequence in {2 * hardware.context_parallel:,} pieces; pad it to a multiple."
+        yield Advice("training.sequence_length", words)
+    if not hardware.sequence_parallel:
+        return
+    if hardware.tensor_parallel == 1:
+        yield Advice("hardware.sequence_parallel", "It takes tensor-parallel devices to divide a sequence among.")
+    elif tokens // hardware.context_parallel % hardware.tensor_parallel:
+        words = f"A device's {tokens // hardware.context_parallel:,} tokens can not be divided by "
+        yield Advice("training.sequence_length", f"{words}{hardware.tensor_parallel:,}; pad them to a multiple.")
+
+
+def _about_experts(scenario: Scenario, architecture: Architecture) -> Iterator[Advice]:
+    shared_by = scenario.hardware.expert_parallel
+    counts = {layer.mlp.count for layer in architecture.kinds if isinstance(layer.mlp, Experts)}
+    if shared_by > 1 and not counts:
+        yield Advice("hardware.expert_parallel", "The model has no experts to share out.")
+    elif any(count % shared_by for count in counts):
+        words = f"{_either(counts)} experts can not be shared out by {shared_by:,}."
+        yield Advice("hardware.expert_parallel", words)
+
+
+def _about_strategy(scenario: Scenario) -> Iterator[Advice]:
+    hardware, training = scenario.hardware, scenario.training
+    strategy = hardware.sharding.strategy
+    alone = hardware.devices > 1 and data_parallel_devices(hardware) == 1
+    if strategy in SHARDS_STATES and alone:
+        words = "The parallel sizes take every device, so there is none left to divide states among."
+        yield Advice("hardware.sharding.strategy", words)
+    if not keeps_masters(scenario) or training.method != "full":
+        return
+    if training.weights_dtype != "fp32" and not training.master_weights:
+        whose = "Megatron" if strategy == "megatron" else "DeepSpeed"
+        words = f"{whose} keeps fp32 master weights and states beside 16-bit weights: 12 bytes a parameter, divided."
+        yield Advice("training.master_weights", words)
+    if strategy in _DEEPSPEED and training.optimizer_in_backward:
+        yield Advice("training.optimizer_in_backward", "DeepSpeed applies gradients itself, in its own step.")
+
+
+def _about_offload(scenario: Scenario) -> Iterator[Advice]:
+    offload, strategy = scenario.hardware.offload, scenario.hardware.sharding.strategy
+    if offload.parameters and strategy in ("zero1", "zero2"):
+        yield Advice("hardware.offload.parameters", "DeepSpeed moves parameters to the host under ZeRO-3 alone.")
+    if offload.optimizer and not offload.parameters and strategy in ("fsdp1", "fsdp2"):
+        words = "FSDP has no switch for states alone: it moves parameters, gradients and states together."
+        yield Advice("hardware.offload.optimizer", words)
+
+
+def _either(counts: set[int]) -> str:
+    return " or ".join(f"{count:,}" for count in sorted(counts))
