@@ -51,6 +51,16 @@ def test_a_reduce_bucket_is_there_in_backward_alone(strategy: str) -> None:
     assert at(answer(strategy, 8, {"reduce_bucket": None}), "backward", "communication buffers") == 2 * HIDDEN**2
 
 
+@pytest.mark.parametrize("checkpointing", ["none", "full"])
+def test_zero_2_never_holds_all_gradients(checkpointing: str) -> None:
+    """Each goes into the bucket as it comes, and its own memory is free; what stays is the partition's."""
+    found = answer("zero2", checkpointing=checkpointing)
+    assert at(found, "backward", "gradients") == pytest.approx(2 * PARAMETERS / 8, rel=1e-3)
+    more = answer("zero2", checkpointing=checkpointing, gradient_accumulation=4)
+    anew = at(more, "backward", "communication buffers") - at(found, "backward", "communication buffers")
+    assert anew == pytest.approx(2 * PARAMETERS / 8, rel=1e-3)
+
+
 def test_zero_2_turns_its_partition_of_gradients_to_fp32_for_the_update() -> None:
     """Beside 2 bytes each of gradients: a flat copy of 2 and fp32 of 4 (stage_1_and_2.py, step)."""
     step = answer("zero2").instants[-1].bytes_by_term

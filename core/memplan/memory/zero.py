@@ -84,9 +84,11 @@ def lasting_buckets(states: States, training: Training, hardware: Hardware, hidd
 def backward_buckets(states: States, training: Training, hardware: Hardware, hidden_size: int) -> int:
     """Buckets that are there in backward alone.
 
-    Equation: ZeRO-1 and ZeRO-2: a reduce bucket whatever the model's size, two where communication overlaps. ZeRO-3:
-    what is in the bucket once more, ordered by the device that it goes to.
-    Source: DeepSpeed 0.19, stage_1_and_2.py (setup_buckets), comm/coalesced_collectives.py (reduce_scatter_coalesced).
+    Equation: ZeRO-1 and ZeRO-2: a reduce bucket whatever the model's size, two where communication overlaps; stage 2
+    makes its partition's gradients anew and adds them to those of earlier micro-batches. ZeRO-3: what is in the bucket
+    once more, ordered by the device that it goes to.
+    Source: DeepSpeed 0.19, stage_1_and_2.py (setup_buckets, copy_grads_in_partition), comm/coalesced_collectives.py
+    (reduce_scatter_coalesced).
 
     >>> eight = States(16, 0, 16_000_000_000, 0, 0, 0, 0, 8_000_000_000, 0)
     >>> def of(**sharding):
@@ -99,7 +101,8 @@ def backward_buckets(states: States, training: Training, hardware: Hardware, hid
         return 0
     values, width = reduce_bucket(sharding, hidden_size), gradient_width(training)
     if strategy in ("zero1", "zero2"):
-        return values * width * (2 if sharding.overlap_comm else 1)
+        anew = states.gradients if strategy == "zero2" and training.gradient_accumulation > 1 else 0
+        return values * width * (2 if sharding.overlap_comm else 1) + anew
     return min(values, states.trainable) * width if strategy == "zero3" else 0
 
 
@@ -148,11 +151,12 @@ def persistent(states: States, architecture: Architecture, setup: Setup, shardin
 def gradients_have_places(hardware: Hardware) -> bool:
     """Whether gradients have memory of their own from the start, which each new one is added to or copied into.
 
-    Source: PyTorch's DDP with gradient_as_bucket_view; DeepSpeed 0.19, stage3.py (grad_partitions_flat_buffer);
-    Megatron-LM, core/distributed/param_and_grad_buffer.py (grad_data).
+    ZeRO-2's is made in backward, when the first bucket is full, and counted from the start.
+    Source: PyTorch's DDP with gradient_as_bucket_view; DeepSpeed 0.19, stage_1_and_2.py (grads_in_partition) and
+    stage3.py (grad_partitions_flat_buffer); Megatron-LM, core/distributed/param_and_grad_buffer.py (grad_data).
     """
     strategy = hardware.sharding.strategy
     if data_parallel_devices(hardware) == 1:
         return False
     views = strategy in ("none", "ddp") and hardware.sharding.gradient_as_bucket_view
-    return views or strategy in ("zero3", "megatron")
+    return views or strategy in ("zero2", "zero3", "megatron")
