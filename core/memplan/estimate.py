@@ -51,7 +51,7 @@ def estimate(scenario: Scenario) -> Estimate:
         instants=instants,
         first_step=first,
         peak=peak,
-        explain=cache(lambda: terms_of(chosen, setup, training, whole, line, (*first, *instants), peak)),
+        explain=cache(lambda: terms_of(chosen, setup, scenario, whole, line, (*first, *instants), peak)),
         process=process_of(allocated, over, device.framework_total_bytes),
         need=need,
         device_id=device.id,

@@ -11,6 +11,8 @@ from memplan.memory.optimizers import RULES
 from memplan.memory.setup import Setup
 from memplan.memory.states import held_tensors, packed_scale_bytes, weight_bytes
 from memplan.memory.tape import Kept
+from memplan.memory.zero import buckets_in_words
+from memplan.plan.scenario import Scenario
 from memplan.plan.training import Training
 from memplan.result import TERMS, Instant, LedgerRow, Term, TermName
 from memplan.units import format_bytes
@@ -21,18 +23,22 @@ _TRACES = "traces of transformers 5.24 and PyTorch 2.13"
 def terms_of(
     chosen: ChosenModel,
     setup: Setup,
-    training: Training,
+    scenario: Scenario,
     states: States,
     line: Timeline,
     instants: Sequence[Instant],
     peak: Instant,
 ) -> tuple[Term, ...]:
     """Every term that is there at any instant, in the order of TERMS."""
-    found = []
+    found, training = [], scenario.training
     for name in TERMS:
         largest = max((instant.bytes_by_term.get(name, 0) for instant in instants), default=0)
         if largest:
-            formula, source = _formula(name, chosen, setup, training, states, line)
+            if name == "communication buffers":
+                hidden = chosen.architecture.hidden_size
+                formula, source = buckets_in_words(training, scenario.hardware, hidden)
+            else:
+                formula, source = _formula(name, chosen, setup, training, states, line)
             formula += _share_in_words(_whole(name, states), largest)
             tensors = _tensors(name, chosen, setup, training, line)
             found.append(Term(name, peak.bytes_by_term.get(name, 0), largest, formula, source, tensors))
@@ -102,8 +108,6 @@ def _passing_formula(
     if name == "temporary buffers":
         where = "gradients of activations and what operations hold while they run; at the step, the optimizer's copies"
         return where, _TRACES
-    if name == "communication buffers":
-        return "gathered layers, or buckets of gradients", "torch.distributed (FSDP, DDP)"
     if name == "framework":
         return "CUDA context and libraries, cuBLAS workspace", "measured on T4 and data-centre cards"
     return "1.8% of what is allocated: blocks that fragmentation keeps", "median of 49 out-of-memory messages"

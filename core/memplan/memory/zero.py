@@ -106,6 +106,29 @@ def backward_buckets(states: States, training: Training, hardware: Hardware, hid
     return min(values, states.trainable) * width if strategy == "zero3" else 0
 
 
+def buckets_in_words(training: Training, hardware: Hardware, hidden_size: int) -> tuple[str, str]:
+    """What the communication buffers are, with their numbers, and where that is known from.
+
+    >>> hardware = Hardware(devices=8, sharding=Sharding(strategy="zero2", overlap_comm=True))
+    >>> buckets_in_words(Training(), hardware, 4096)[0]
+    'two reduce buckets of 500,000,000 values × 2 bytes, in backward'
+    """
+    sharding, width = hardware.sharding, gradient_width(training)
+    bucket = f"{reduce_bucket(sharding, hidden_size):,} values × {width} bytes"
+    if sharding.strategy in ("zero1", "zero2"):
+        count = "two reduce buckets" if sharding.overlap_comm else "a reduce bucket"
+        return f"{count} of {bucket}, in backward", "DeepSpeed 0.19, stage_1_and_2.py"
+    if sharding.strategy == "zero3":
+        ahead = f"{prefetch_bucket(sharding, hidden_size):,} ahead"
+        return f"a reduce bucket of {bucket}; gathered weights, {ahead}", "DeepSpeed 0.19, stage3.py"
+    if sharding.strategy in ("fsdp1", "fsdp2") or hardware.offload.parameters:
+        return "gathered layers and gradients on their way to be reduced", "PyTorch 2.13, torch.distributed.fsdp"
+    return (
+        f"a copy of the gradients in buckets: each value × {width} bytes",
+        "torch.nn.parallel.DistributedDataParallel",
+    )
+
+
 def with_step_copies(states: States, training: Training, hardware: Hardware) -> States:
     """One device's states with what the update holds for a moment: its partition's gradients, flattened, then in fp32.
 
