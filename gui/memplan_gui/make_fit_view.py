@@ -29,11 +29,12 @@ from memplan import (
 from memplan_gui.document import PlanDocument
 from memplan_gui.figure_table import FigureTable
 from memplan_gui.fit_search import FitSearch
+from memplan_gui.front_picture import FrontPicture
 from memplan_gui.keep_row import KeepRow
 from memplan_gui.pieces import column, label, row, shown, tool_button
 from memplan_gui.plain_table import PlainModel
 from memplan_gui.presenters.answer import Answer
-from memplan_gui.presenters.make_fit import STEP_TITLES, WAY_TITLES, step_rows, waterfall_chart, way_rows
+from memplan_gui.presenters.make_fit import STEP_TITLES, WAY_TITLES, front_of, step_rows, waterfall_chart, way_rows
 from memplan_gui.settings import Settings
 from memplan_gui.theme import Theme
 from memplan_gui.views import AnswerView
@@ -68,6 +69,7 @@ class MakeFitView(AnswerView):
         self.halt = tool_button("flat", "Stop searching", text="Stop")
         self.keep = KeepRow()
         self.picture = WaterfallPicture(theme)
+        self.front = FrontPicture(theme)
         self.ways = PlainModel(WAY_TITLES, theme)
         self.steps = PlainModel(STEP_TITLES, theme)
         self.way_table = FigureTable("Ways from the cheapest to the one that needs least", self.ways, theme)
@@ -95,6 +97,7 @@ class MakeFitView(AnswerView):
             for position, width in enumerate(widths):
                 table.setColumnWidth(position, width)
             table.horizontalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
+        tables.addTab(self.front, "Memory against time")
         self.way_table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
         self.way_table.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
         whole = self._whole = column(self, spacing=8)
@@ -125,6 +128,7 @@ class MakeFitView(AnswerView):
         self.search.failed.connect(self._fail)
         self.halt.clicked.connect(self._stop)
         self.apply.clicked.connect(self._apply)
+        self.front.chosen.connect(lambda at: self.way_table.selectRow(at))
         self.way_table.selectionModel().currentRowChanged.connect(lambda *_: self._show_way())
         self._show_state()
 
@@ -193,7 +197,8 @@ class MakeFitView(AnswerView):
 
     def _show_way(self) -> None:
         """Show the way that is pointed at, lever by lever."""
-        way = self.way
+        way, ways = self.way, self.proposal
+        self.front.show_front(front_of(ways, self._unit) if ways else None, self.way_table.currentIndex().row())
         if way is None or self._scenario is None:
             self.picture.show_chart(None)
             self.steps.show(None)

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from memplan import PREFERENCES, Preferences, Proposal, Scenario, make_fit, proposal_sentence, replaced, waterfall
+from memplan_gui.charts.front_marks import paint_front
 from memplan_gui.charts.waterfall_marks import paint_waterfall
 from memplan_gui.make_fit_view import MakeFitView
 from memplan_gui.presenters.make_fit import waterfall_chart
@@ -87,6 +88,25 @@ def test_another_way_can_be_chosen_and_applied(window: Window) -> None:
     view.apply.click()
     assert window.document.scenario == smallest
     assert window.document.scenario.training.method in ("lora", "qlora")
+
+
+def test_a_way_can_be_chosen_in_the_chart_of_memory_against_time(window: Window, qtbot: QtBot) -> None:
+    view = on_small_card(window)
+    view.front.resize(QSize(600, 240))
+    marks = view.front.marks()
+    assert marks is not None
+    assert [(point.need_bytes, point.fits) for point in marks.front.points] == [
+        (way.need.high, way.fits) for way in known(view).front
+    ]
+    assert str(len(marks.front.points)) in view.front.accessibleDescription()
+    last = len(marks.front.points) - 1
+    qtbot.mouseClick(view.front, Qt.MouseButton.LeftButton, pos=marks.place(marks.front.points[last]).toPoint())
+    assert view.way == known(view).front[last]
+    image = QImage(QSize(600, 240), QImage.Format.Format_ARGB32)
+    painter = QPainter(image)
+    paint_front(painter, marks)
+    painter.end()
+    assert marks.point_at(marks.area.topLeft()) is None
 
 
 def test_what_must_stay_is_searched_with_and_remembered(window: Window, settings: Settings) -> None:

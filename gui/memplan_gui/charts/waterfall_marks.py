@@ -121,6 +121,10 @@ def _paint_size(painter: QPainter, marks: WaterfallMarks, row: int, segment: Seg
     """A segment's size on it; a patch of its colour keeps hatching and the usable line away from the digits."""
     look, term = marks.look, TERM_LOOKS[segment.term]
     rect = marks.bar_rect(row, segment.start, segment.end)
+    line = marks.scale.x(marks.chart.usable)
+    if rect.left() < line < rect.right():  # the usable line must not cross the digits: they go to its wider side
+        left, right = line - rect.left(), rect.right() - line
+        rect = QRectF(rect.left() if left > right else line, rect.top(), max(left, right), rect.height())
     figure = format_bytes(segment.size, marks.chart.unit).split(" ")[0]
     width = look.width("caption", figure)
     if width + GAP > rect.width():

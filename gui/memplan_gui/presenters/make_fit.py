@@ -15,6 +15,7 @@ from memplan import (
     Unit,
     Verdict,
     format_bytes,
+    need_words,
     saving_words,
     slowdown_words,
     uses_words,
@@ -147,6 +148,38 @@ def way_rows(proposal: Proposal, unit: Unit) -> FigureRows:
     ]
     best = proposal.front.index(proposal.best) if proposal.best in proposal.front else -1
     return FigureRows(tuple(cells), frozenset({0, 1, 2}), best)
+
+
+@dataclass(frozen=True, slots=True)
+class FrontPoint:
+    """One way in the chart of memory against time."""
+
+    need_bytes: int
+    slowdown: float
+    fits: bool
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class Front:
+    """All ways, from the cheapest to the one that needs least."""
+
+    points: tuple[FrontPoint, ...]
+    usable: int
+    unit: Unit
+    sentence: str
+
+
+def front_of(proposal: Proposal, unit: Unit) -> Front:
+    """The chart of the ways."""
+    points = tuple(
+        FrontPoint(way.need.high, way.slowdown, way.fits, f"{uses_words(way)}: {need_words(way, unit)}")
+        for way in proposal.front
+    )
+    fitting = sum(point.fits for point in points)
+    least = format_bytes(proposal.smallest.need.high, unit)
+    sentence = f"{len(points)} ways, of which {fitting} fit; the one that needs least needs up to {least}."
+    return Front(points, proposal.now.usable_bytes, unit, sentence)
 
 
 def _room_words(way: Candidate, unit: Unit) -> str:

@@ -1,0 +1,67 @@
+"""The ways on screen: memory against time, a click chooses one."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QEvent, QSize, Qt, Signal
+from PySide6.QtGui import QHelpEvent, QMouseEvent, QPainter, QPaintEvent
+from PySide6.QtWidgets import QToolTip, QWidget
+
+from memplan_gui.charts.front_marks import FrontMarks, front_marks, paint_front
+from memplan_gui.charts.look import ChartLook
+from memplan_gui.pieces import tip
+from memplan_gui.presenters.make_fit import Front
+from memplan_gui.theme import Theme
+
+
+class FrontPicture(QWidget):
+    """What each way needs against what it costs in time. The table of ways is its twin."""
+
+    chosen = Signal(int)
+    """The way that was clicked."""
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self._theme = theme
+        self._front: Front | None = None
+        self._chosen = -1
+        self.setAccessibleName("Memory against time, chart")
+        theme.changed.connect(self.update)
+
+    def show_front(self, front: Front | None, chosen: int) -> None:
+        """Show other ways, or another one chosen."""
+        self._front, self._chosen = front, chosen
+        self.setAccessibleDescription(front.sentence if front else "")
+        self.update()
+
+    def marks(self) -> FrontMarks | None:
+        """What is painted where."""
+        if self._front is None:
+            return None
+        theme = self._theme
+        look = ChartLook(theme.roles, theme.font("body"), theme.font("body", bold=True), theme.font("caption"))
+        return front_marks(self._front, look, self.width(), self.height(), self._chosen)
+
+    def sizeHint(self) -> QSize:
+        """As little as it can be read at."""
+        return QSize(300, 120)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Paint the ways."""
+        if marks := self.marks():
+            paint_front(QPainter(self), marks)
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        """Choose the way that was clicked."""
+        marks = self.marks()
+        at = marks.point_at(event.position()) if marks and event.button() == Qt.MouseButton.LeftButton else None
+        if at is not None:
+            self.chosen.emit(at)
+
+    def event(self, event: QEvent) -> bool:
+        """Name a way beside the mouse."""
+        marks = self.marks() if isinstance(event, QHelpEvent) else None
+        if marks is None or not isinstance(event, QHelpEvent):
+            return super().event(event)
+        at = marks.point_at(event.pos().toPointF())
+        QToolTip.showText(event.globalPos(), tip(marks.front.points[at].words) if at is not None else "", self)
+        return True
