@@ -19,6 +19,7 @@ from memplan.version import __version__
 
 if TYPE_CHECKING:  # The same names for type checkers and editors; a test holds the two lists together.
     from memplan import catalog as catalog
+    from memplan.calibration import measured_words as measured_words
     from memplan.catalog import CatalogModel as CatalogModel
     from memplan.catalog import Device as Device
     from memplan.diagnose import NOTHING_FOUND as NOTHING_FOUND
@@ -163,6 +164,7 @@ if TYPE_CHECKING:  # The same names for type checkers and editors; a test holds 
     from memplan.result import Instant as Instant
     from memplan.result import InstantName as InstantName
     from memplan.result import LedgerRow as LedgerRow
+    from memplan.result import Measurement as Measurement
     from memplan.result import Need as Need
     from memplan.result import Parameters as Parameters
     from memplan.result import Process as Process
@@ -204,6 +206,7 @@ if TYPE_CHECKING:  # The same names for type checkers and editors; a test holds 
     from memplan.version import PLAN_SUFFIX as PLAN_SUFFIX
 
 _NAMES: dict[str, str] = {
+    "calibration": "measured_words",
     "catalog": "CatalogModel Device",
     "diagnose": (
         "NOTHING_FOUND Amount CardPart Cause Diagnosis LeverHelp Match Message OtherProcess Reading diagnose "
@@ -246,7 +249,7 @@ _NAMES: dict[str, str] = {
     "report.set_up": "set_up_lines warning_lines",
     "resources": "resource",
     "result": (
-        "INSTANT_TITLES TERMS Advice Basis Estimate HostMemory Instant InstantName LedgerRow Need "
+        "INSTANT_TITLES TERMS Advice Basis Estimate HostMemory Instant InstantName LedgerRow Measurement Need "
         "Parameters Process Recipe StageShare Term TermName TraceBytes Verdict"
     ),
     "sentences": (

@@ -6,6 +6,7 @@ from functools import cache
 
 from memplan.allocation import Allocation, allocation
 from memplan.architecture.counts import active, total
+from memplan.calibration import calibrated, measurement_of
 from memplan.catalog import device as device_of
 from memplan.checks import advice
 from memplan.explain import terms_of
@@ -40,7 +41,8 @@ def estimate(scenario: Scenario) -> Estimate:
     instants = tuple(_whole_process(one, held.bucket_bytes, over) for one in line.later)
     first = tuple(_whole_process(one, held.bucket_bytes, over) for one in line.first)
     peak = max((*first, *instants), key=lambda one: one.total_bytes)
-    need, usable = need_of(allocated, over), usable_bytes(device, hardware)
+    roomy, usable = need_of(allocated, over), usable_bytes(device, hardware)
+    need = calibrated(roomy, allocated, peak.total_bytes, over, scenario.measured)
     unproven = (*chosen.advice, *extrapolations(scenario, chosen.architecture, device))
     return Estimate(
         name=scenario.name,
@@ -61,6 +63,7 @@ def estimate(scenario: Scenario) -> Estimate:
         basis=_basis(unproven, setup),
         stages=held.stages,
         host=host_memory(held.states, scenario, line.walked.on_host * line.in_flight),
+        measured=measurement_of(scenario, allocated, roomy, need),
         warnings=(
             *unproven,
             *advice(scenario, setup, chosen.architecture, device),

@@ -192,6 +192,19 @@ class StageShare:
 
 
 @dataclass(frozen=True, slots=True)
+class Measurement:
+    """Peaks of a real run of the scenario, beside what its tensors were estimated to take."""
+
+    allocated_bytes: int | None
+    reserved_bytes: int | None
+    process_bytes: int | None
+    estimated_bytes: int
+    """Tensors and workspaces by the estimate."""
+    narrows: bool
+    """Whether the band of the need is narrowed by it."""
+
+
+@dataclass(frozen=True, slots=True)
 class Advice:
     """A word about one field: unwise but possible, or an assumption that was made."""
 
@@ -224,6 +237,8 @@ class Estimate:
     usable_bytes: int
     verdict: Verdict
     basis: Basis
+    measured: Measurement | None = None
+    """What a run was seen to take; None where nothing was measured."""
     warnings: tuple[Advice, ...] = field(default=())
     host: HostMemory = HostMemory({}, 0, 1)
     """What lives in the hosts' memory instead of on the devices."""

@@ -202,6 +202,14 @@ HARDWARE = SectionSpec(
                 FieldSpec("hardware.headroom"),
             ),
         ),
+        FoldSpec(
+            "Measured",
+            (
+                FieldSpec("measured.allocated_bytes"),
+                FieldSpec("measured.reserved_bytes"),
+                FieldSpec("measured.process_bytes"),
+            ),
+        ),
     ),
 )
 

@@ -9,7 +9,7 @@ from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QWidget
 
 from memplan_gui.icons import paint_icon
-from memplan_gui.pieces import column, label, row, tip
+from memplan_gui.pieces import column, label, row, shown, tip
 from memplan_gui.presenters.verdict import VerdictView
 from memplan_gui.theme import Theme
 
@@ -56,6 +56,7 @@ class VerdictBar(QWidget):
         self._recipe.setTextFormat(Qt.TextFormat.RichText)  # for the link alone: what stands around it is escaped
         self._recipe.setTextInteractionFlags(Qt.TextInteractionFlag.TextBrowserInteraction)
         self._recipe.linkActivated.connect(lambda _: self.basis_wanted.emit())
+        self._measured = label("", "caption", wraps=True, selectable=True)
         self._arrange()
         theme.changed.connect(self._colour_word)
 
@@ -68,6 +69,7 @@ class VerdictBar(QWidget):
         words.addLayout(head)
         words.addWidget(self._detail)
         words.addWidget(self._recipe)
+        words.addWidget(self._measured)
         whole = row(self, spacing=12)
         whole.addWidget(self._icon, 0, Qt.AlignmentFlag.AlignTop)
         whole.addLayout(words, 1)
@@ -75,7 +77,10 @@ class VerdictBar(QWidget):
     @property
     def text(self) -> str:
         """Everything that stands in the bar."""
-        parts = (self._word.text(), self._margin.text(), self._detail.text(), self._recipe_words)
+        parts = (
+            *(self._word.text(), self._margin.text(), self._detail.text()),
+            *(self._recipe_words, self._measured.text()),
+        )
         return "\n".join(part for part in parts if part)
 
     def show_verdict(self, view: VerdictView) -> None:
@@ -87,15 +92,21 @@ class VerdictBar(QWidget):
         self._recipe_words = f"{view.recipe} · Basis: {view.basis}{host}"
         link = f'<a href="evidence">Basis: {view.basis}</a>'
         self._recipe.setText(f"{escape(view.recipe)} · {link}{escape(host)}")
-        lines = [part for part in (view.recipe, view.basis_sentence, view.host_sentence) if part]
+        self._show_measured(view.measured)
+        lines = [part for part in (view.recipe, view.basis_sentence, view.host_sentence, view.measured) if part]
         self._recipe.setToolTip(tip("\n".join(lines)))
         self.setAccessibleDescription(f"{view.sentence} {view.band} {'. '.join(lines)}")
+
+    def _show_measured(self, words: str) -> None:
+        self._measured.setText(words)
+        shown(self._measured, bool(words))
 
     def show_problem(self, problem: str) -> None:
         """Say why there is no verdict."""
         self._show("verdict-unknown", "muted", "No estimate", "", problem)
         self._recipe.clear()
         self._recipe_words = ""
+        self._show_measured("")
         for part in (self._word, self._margin, self._detail, self._recipe):
             part.setToolTip("")
         self.setAccessibleDescription(f"No estimate: {problem}")

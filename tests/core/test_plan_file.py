@@ -92,7 +92,7 @@ def test_every_field_is_written_but_the_models_unused_ones() -> None:
         ({"training": {"headroom": 0.1}}, "training.headroom", "unknown field here; it belongs at hardware.headroom."),
         ({"hardware": {"rank": 8}}, "hardware.rank", "unknown field here; it belongs at training.lora.rank."),
         ({"hardware": {"offload": {"zzz": 1}}}, "hardware.offload.zzz", "unknown field. Known here: optimizer, parameters, activations."),
-        ({"a b": 1}, '["a b"]', "unknown field. Known here: name, model, training, hardware."),
+        ({"a b": 1}, '["a b"]', "unknown field. Known here: name, model, training, hardware, measured."),
         ({"model": {"catalog": ""}}, "model.catalog", 'found "" (text); allowed is text that is not empty, or null.'),
         ({"model": {}}, "model", "give exactly one of catalog, config and parameters; found none of them."),
         ({"model": {"catalog": "a", "layers": 3}}, "model", "layers goes with parameters only; a catalog model or a config brings its own."),

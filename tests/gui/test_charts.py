@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 import shutil
 import subprocess
@@ -16,7 +17,7 @@ from PySide6.QtGui import QColor, QFont, QImage, QPainter, QWheelEvent
 from PySide6.QtSvg import QSvgRenderer
 from pytestqt.qtbot import QtBot
 
-from memplan import GIB, TERM_LOOKS, Estimate, MemplanError
+from memplan import GIB, TERM_LOOKS, Estimate, Measurement, MemplanError
 from memplan_gui.charts.export import Paint, export, image_of, pdf_bytes, png_bytes, svg_bytes
 from memplan_gui.charts.legend import BEYOND, NEED, legend_texts, place_entries
 from memplan_gui.charts.look import ChartLook, hatch, paper_look
@@ -25,7 +26,7 @@ from memplan_gui.charts.scale import Scale
 from memplan_gui.charts.stack_marks import Spot, StackMarks, chart_fonts, end_of_axis, paint_stack
 from memplan_gui.charts.stack_picture import StackPicture, paint_picture
 from memplan_gui.charts.stack_plot import StackPlot
-from memplan_gui.presenters.stack import stack_chart
+from memplan_gui.presenters.stack import chart_sentence, stack_chart
 
 SVG = "{http://www.w3.org/2000/svg}"
 SIZE = QSizeF(PICTURE_SIZE)
@@ -266,3 +267,12 @@ def test_the_band_of_the_need_stands_under_its_bar_and_can_be_pointed_at(plot: S
     assert marks.scale.bytes_at(band.right()) == pytest.approx(25 * GIB)
     assert marks.is_on_need(band.center())
     assert not marks.is_on_need(bar.center())
+
+
+def test_what_was_measured_stands_in_chart_legend_and_sentence(estimate: Estimate) -> None:
+    seen = Measurement(21 * GIB, None, 23 * GIB, estimated_bytes=22 * GIB, narrows=False)
+    plain, chart = stack_chart(estimate, "gib"), stack_chart(dataclasses.replace(estimate, measured=seen), "gib")
+    assert chart.measured == (("tensors", 21 * GIB), ("monitor", 23 * GIB))
+    assert "measured" in legend_texts(chart)
+    assert "measured" not in legend_texts(plain)
+    assert chart_sentence(chart).endswith("Measured: tensors 21.0 GiB, monitor 23.0 GiB.")

@@ -69,6 +69,7 @@ def _estimate(estimate: Estimate) -> dict[str, Any]:
         "host": _host(estimate.host),
         "stages": [asdict(stage) for stage in estimate.stages],
         "need": asdict(estimate.need),
+        "measured": asdict(estimate.measured) if estimate.measured else None,
         "device": {"id": estimate.device_id, "usable_bytes": estimate.usable_bytes},
         "verdict": estimate.verdict,
         "headroom_bytes": estimate.headroom_bytes,

@@ -13,6 +13,7 @@ from memplan.cli.arguments import json_option, plan_argument, unit_option
 from memplan.cli.diagnose_command import diagnose_command
 from memplan.cli.exchange_commands import export_command, import_command
 from memplan.cli.levers_command import levers_command
+from memplan.cli.measure_commands import calibrate_command, probe_command
 from memplan.cli.report_command import report_command
 from memplan.cli.scenario_options import ScenarioCommand, with_options
 from memplan.units import Unit
@@ -188,6 +189,8 @@ memplan_command.add_command(export_command)
 memplan_command.add_command(levers_command)
 memplan_command.add_command(report_command)
 memplan_command.add_command(diagnose_command)
+memplan_command.add_command(probe_command)
+memplan_command.add_command(calibrate_command)
 
 
 @memplan_command.group()

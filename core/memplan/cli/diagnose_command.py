@@ -69,7 +69,7 @@ def _reading(file: str | None) -> Reading:
 
 def _scenario(plan: str | None, name: str | None) -> Scenario | None:
     """The scenario to hold messages against; None without a plan."""
-    from memplan.cli.source import read_source
+    from memplan.cli.source import read_source, scenario_position
     from memplan.errors import MemplanError
 
     if plan is None:
@@ -87,8 +87,4 @@ def _scenario(plan: str | None, name: str | None) -> Scenario | None:
                 err=True,
             )
         return scenarios[0]
-    found = next((one for one in scenarios if one.name == name), None)
-    if found is None:
-        known = ", ".join(one.name for one in scenarios[:10])
-        raise MemplanError(f"{source.place} has no scenario {name!r}; it has {known}.", place="--scenario")
-    return found
+    return scenarios[scenario_position(source, name)]

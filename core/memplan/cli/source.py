@@ -74,6 +74,20 @@ def read_source(argument: str) -> Source:
     return _from_bytes(data, argument, path)
 
 
+def scenario_position(source: Source, name: str | None) -> int:
+    """Where the scenario of that name stands in the plan; the first one without a name.
+
+    Raises:
+        MemplanError: the plan has none of that name.
+    """
+    scenarios = source.plan.scenarios
+    position = 0 if name is None else next((at for at, one in enumerate(scenarios) if one.name == name), None)
+    if position is None:
+        known = ", ".join(one.name for one in scenarios[:10])
+        raise MemplanError(f"{source.place} has no scenario {name!r}; it has {known}.", place="--scenario")
+    return position
+
+
 def _standard_input() -> bytes:
     if sys.stdin is None:
         raise PlanError("standard input is closed, so there is nothing to read.", remedy="Give a file.")

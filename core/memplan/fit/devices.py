@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from memplan.allocation import allocation
+from memplan.calibration import calibrated
 from memplan.catalog import Device
 from memplan.catalog import devices as every_device
 from memplan.checks import device_advice
@@ -55,7 +56,8 @@ def device_fits(scenario: Scenario, devices: Iterable[Device] | None = None) -> 
         kind = device.vendor, device.architecture  # what a process holds beside its tensors depends on these alone
         if kind not in known:
             over = overheads(device, hardware)
-            known[kind] = need_on(device, allocated, hardware), fullest + over.workspace + over.context
+            roomy, central = need_on(device, allocated, hardware), fullest + over.workspace + over.context
+            known[kind] = calibrated(roomy, allocated + over.workspace, central, over, scenario.measured), central
         need, need_bytes = known[kind]
         usable = usable_bytes(device, hardware)
         advice = tuple(device_advice(scenario, device))

@@ -2,7 +2,7 @@
 
 Every field is written, defaults too, so that a file says what was planned without knowing this version's defaults,
 keeps its meaning when a default changes, and differs between two plans only where the plans differ. A model's
-unused ways of naming it (all but one of catalog, config and parameters) are left out.
+unused ways of naming it (all but one of catalog, config and parameters) are left out, and so is what was not measured.
 """
 
 from __future__ import annotations
@@ -81,6 +81,8 @@ def plan_bytes(plan: Plan) -> bytes:
     """
     content = plan.model_dump()
     for scenario in content["scenarios"]:
+        if all(value is None for value in scenario["measured"].values()):
+            del scenario["measured"]
         scenario["model"] = {name: value for name, value in scenario["model"].items() if value is not None}
     try:
         return (json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode()

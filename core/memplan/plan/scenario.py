@@ -7,6 +7,7 @@ from typing import Final, Literal
 from pydantic import BaseModel, Field
 
 from memplan.plan.hardware import Hardware
+from memplan.plan.measured import Measured
 from memplan.plan.model_choice import STRICT, ModelChoice
 from memplan.plan.training import Training
 
@@ -22,6 +23,9 @@ class Scenario(BaseModel):
     model: ModelChoice = Field(title="Model", description="Which model is trained.")
     training: Training = Field(default_factory=Training, title="Training", description="How it is trained.")
     hardware: Hardware = Field(default_factory=Hardware, title="Hardware", description="What it is trained on.")
+    measured: Measured = Field(
+        default_factory=Measured, title="Measured", description="What a run of this scenario was seen to take."
+    )
 
 
 class Plan(BaseModel):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from memplan.calibration import measured_words
 from memplan.plan.edit import facts_at
 from memplan.plan.hardware import Hardware
 from memplan.plan.scenario import Scenario
@@ -24,6 +25,8 @@ def set_up_lines(scenario: Scenario, estimate: Estimate, unit: Unit) -> list[tup
     lines = [("Model", model_sentence(estimate)), ("Training", training_words(scenario.training))]
     lines.append(("Hardware", hardware_words(scenario.hardware, estimate, unit)))
     lines.append(("Recipe", recipe_words(estimate)))
+    if measured := measured_words(estimate, unit):
+        lines.append(("Measured", measured))
     if stage := stage_sentence(estimate, unit):
         lines.append(("Fullest", stage))
     if host := host_sentence(estimate, unit):

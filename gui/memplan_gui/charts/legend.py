@@ -17,6 +17,8 @@ BETWEEN = 18.0
 LINE_HEIGHT = 20.0
 NEED = "need, low to high"
 BEYOND = "beyond usable"
+MEASURED = "measured"
+DIAMOND_HALF = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +32,20 @@ class Entry:
 
 def legend_texts(chart: StackChart) -> list[str]:
     """What the legend names, in stack order."""
-    return [*chart.terms, NEED, *([BEYOND] if chart.overflows else [])]
+    measured = [MEASURED] if chart.measured else []
+    return [*chart.terms, NEED, *measured, *([BEYOND] if chart.overflows else [])]
+
+
+def paint_diamond(painter: QPainter, look: ChartLook, centre: QPointF) -> None:
+    """The mark of what was measured."""
+    x, y, half = centre.x(), centre.y(), DIAMOND_HALF
+    corners = ((x - half, y), (x, y - half), (x + half, y), (x, y + half))
+    painter.save()
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+    painter.setPen(QPen(look.colour("window"), 1.5))
+    painter.setBrush(look.colour("text"))
+    painter.drawPolygon([QPointF(*corner) for corner in corners])
+    painter.restore()
 
 
 def place_entries(texts: Sequence[str], look: ChartLook, width: float) -> list[Entry]:
@@ -68,6 +83,8 @@ def _paint_swatch(painter: QPainter, text: str, swatch: QRectF, look: ChartLook)
         hatch(painter, swatch, look.colour("does_not_fit"), rising=False, width=2)
         painter.setPen(QPen(look.colour("does_not_fit"), 1))
         painter.drawRect(swatch)
+    elif text == MEASURED:
+        paint_diamond(painter, look, swatch.center())
     elif text == NEED:
         middle = swatch.center().y()
         painter.setPen(QPen(look.colour("text"), 2))

@@ -9,6 +9,7 @@ from PySide6.QtGui import QFont, QPainter, QPen, QPolygonF
 
 from memplan import TERM_LOOKS, format_bytes, text_on
 from memplan_gui.charts.axis import paint_grid
+from memplan_gui.charts.legend import paint_diamond
 from memplan_gui.charts.look import ChartLook, TextKind, fill_term, hatch
 from memplan_gui.charts.scale import Scale, axis_end
 from memplan_gui.presenters.stack import Bar, Segment, StackChart
@@ -115,6 +116,7 @@ def paint_stack(painter: QPainter, marks: StackMarks, *, clip: bool) -> None:
         _paint_total(painter, marks, row, bar)
         if bar.decides:
             _paint_need(painter, marks, row)
+            _paint_measured(painter, marks, row)
     for spot in (marks.pointed, marks.pinned):
         if spot is not None:
             _paint_spot(painter, marks, spot)
@@ -199,6 +201,12 @@ def _paint_need(painter: QPainter, marks: StackMarks, row: int) -> None:
         painter.drawLine(QPointF(band.left(), middle), QPointF(band.right(), middle))
         for x in (band.left(), band.right()):
             painter.drawLine(QPointF(x, middle - half), QPointF(x, middle + half))
+
+
+def _paint_measured(painter: QPainter, marks: StackMarks, row: int) -> None:
+    """A diamond for each peak that was measured, on the bar's upper edge: what stands under the bar is the need."""
+    for _, size in marks.chart.measured:
+        paint_diamond(painter, marks.look, QPointF(marks.scale.x(size), marks.bar_rect(row, 0, size).top()))
 
 
 def _paint_usable_line(painter: QPainter, marks: StackMarks) -> None:

@@ -53,11 +53,13 @@ class StackChart:
     need_high: int
     unit: Unit
     first_step: bool
+    measured: tuple[tuple[str, int], ...] = ()
+    """What a run of the scenario was seen to take: what was measured, how much."""
 
     @property
     def longest(self) -> int:
         """The furthest that anything but the usable line reaches."""
-        return max([bar.total for bar in self.bars] + [self.need_high])
+        return max([bar.total for bar in self.bars] + [self.need_high] + [size for _, size in self.measured])
 
     @property
     def terms(self) -> tuple[str, ...]:
@@ -92,7 +94,21 @@ def stack_chart(estimate: Estimate, unit: Unit, *, first_step: bool = False) -> 
         need_high=estimate.need.high,
         unit=unit,
         first_step=first_step,
+        measured=measured_marks(estimate),
     )
+
+
+def measured_marks(estimate: Estimate) -> tuple[tuple[str, int], ...]:
+    """What was measured, smallest first."""
+    found = estimate.measured
+    if found is None:
+        return ()
+    sizes = (
+        ("tensors", found.allocated_bytes),
+        ("reserved", found.reserved_bytes),
+        ("monitor", found.process_bytes),
+    )
+    return tuple((name, size) for name, size in sizes if size is not None)
 
 
 def bar(instant: Instant, *, is_peak: bool, decides: bool = False) -> Bar:
@@ -118,7 +134,9 @@ def chart_sentence(chart: StackChart) -> str:
         for segment in largest
     )
     step = "the first step" if chart.first_step else "a later step"
+    marks = ", ".join(f"{name} {format_bytes(size, chart.unit)}" for name, size in chart.measured)
+    measured = f" Measured: {marks}." if marks else ""
     return (
         f"Memory over {step}: the peak is {format_bytes(peak.total, chart.unit)} at {peak.title.lower()}, of "
-        f"{format_bytes(chart.usable, chart.unit)} usable on {chart.device}. Largest: {parts}."
+        f"{format_bytes(chart.usable, chart.unit)} usable on {chart.device}. Largest: {parts}.{measured}"
     )

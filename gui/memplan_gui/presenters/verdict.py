@@ -14,6 +14,7 @@ from memplan import (
     format_bytes,
     host_sentence,
     host_words,
+    measured_words,
     pinned_sentence,
     stage_sentence,
     stage_words,
@@ -45,6 +46,8 @@ class VerdictView:
     """What the range of the need means."""
     sentence: str
     """The whole verdict, for a screen reader."""
+    measured: str = ""
+    """What a run was seen to take, and how the estimate differs; empty where nothing was measured."""
     host: str = ""
     """What the run takes of its hosts' memory, in a few words; empty where it takes none."""
     host_sentence: str = ""
@@ -67,6 +70,7 @@ def verdict_view(estimate: Estimate, unit: Unit) -> VerdictView:
         basis_sentence=_capital(basis_sentence(estimate)),
         band="\n".join(filter(None, (band_words(estimate.need, unit), stage_lines(estimate, unit)))),
         sentence=f"{sentence}.",
+        measured=measured_line(estimate, unit),
         host=host_words(estimate, unit),
         host_sentence=host_lines(estimate, unit),
     )
@@ -75,6 +79,12 @@ def verdict_view(estimate: Estimate, unit: Unit) -> VerdictView:
 def recipe_words(estimate: Estimate) -> str:
     """What the estimate assumed: dtypes, and the bytes per parameter that follow."""
     return f"{estimate.recipe.text}: {estimate.recipe.bytes_per_parameter:.3g} bytes per parameter"
+
+
+def measured_line(estimate: Estimate, unit: Unit) -> str:
+    """What a run was seen to take, and how the estimate differs; empty where nothing was measured."""
+    words = measured_words(estimate, unit)
+    return f"Measured (diamonds in the chart): {words}" if words else ""
 
 
 def stage_lines(estimate: Estimate, unit: Unit) -> str:
