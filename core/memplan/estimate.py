@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cache
 
 from memplan.allocation import Allocation, allocation
 from memplan.architecture.counts import active, total
+from memplan.architecture.parts import Architecture
 from memplan.calibration import calibrated, measurement_of
+from memplan.catalog import Device
 from memplan.catalog import device as device_of
 from memplan.checks import advice
 from memplan.explain import terms_of
@@ -64,12 +67,14 @@ def estimate(scenario: Scenario) -> Estimate:
         stages=held.stages,
         host=host_memory(held.states, scenario, line.walked.on_host * line.in_flight),
         measured=measurement_of(scenario, allocated, roomy, need),
-        warnings=(
-            *unproven,
-            *advice(scenario, setup, chosen.architecture, device),
-            *misreadings(scenario, chosen.architecture),
-        ),
+        warnings=(*unproven, *_advice(scenario, setup, chosen.architecture, device)),
     )
+
+
+def _advice(scenario: Scenario, setup: Setup, architecture: Architecture, device: Device) -> Iterator[Advice]:
+    """What is unwise, then what may be meant otherwise."""
+    yield from advice(scenario, setup, architecture, device)
+    yield from misreadings(scenario, architecture)
 
 
 def _whole_process(instant: Instant, buckets: int, over: Overheads) -> Instant:
