@@ -20,7 +20,7 @@ _REMEDY = "`memplan probe` prints the script that writes such a file."
 
 def probe_script() -> str:
     """The script that measures a run, to stand beside a training script."""
-    return resource("probe", "memplan_probe.py").read_text(encoding="utf-8")
+    return resource("probe", "memplan_probe.txt").read_text(encoding="utf-8")
 
 
 def read_probes(paths: Iterable[str | Path]) -> Measured:

@@ -164,7 +164,7 @@ def test_the_probes_script_writes_what_is_read(tmp_path: Path, monkeypatch: pyte
     monkeypatch.chdir(tmp_path)
     left: list[Any] = []
     monkeypatch.setattr("atexit.register", left.append)
-    script = runpy.run_path(str(resource("probe", "memplan_probe.py")))
+    script = runpy.run_path(str(resource("probe", "memplan_probe.txt")))
     assert left == [script["_write"]]
     monkeypatch.setitem(left[0].__globals__, "_of_this_process", lambda: 62 * GIB + 500 * MIB)
     left[0]()
