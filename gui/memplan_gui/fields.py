@@ -162,11 +162,14 @@ class FractionEdit(ParsedEdit):
 class BytesEdit(ParsedEdit):
     """An amount of memory in the unit that the window shows."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, *, optional: bool = False, parent: QWidget | None = None) -> None:
         self._unit: Unit = "gib"
         super().__init__(
-            lambda text: parse_bytes(text, self._unit), lambda value: bytes_text(value, self._unit), parent
+            _optional(lambda text: parse_bytes(text, self._unit), optional),
+            _optional_text(lambda value: bytes_text(value, self._unit)),
+            parent,
         )
+        self.setPlaceholderText("not given" if optional else "")
 
     def set_unit(self, unit: Unit) -> None:
         """Read and write in another unit."""

@@ -25,7 +25,7 @@ MESSAGE_ROLES = ("rejection", "advice")
 def editor_for(name: str, facts: FieldFacts, *, doubling: bool = False) -> QWidget:
     """The editor that suits a field: its kind decides."""
     if facts.kind == "whole number" and facts.unit == "bytes":
-        return BytesEdit()
+        return BytesEdit(optional=facts.optional)
     if facts.kind == "whole number":
         return IntegerEdit(doubling=doubling, optional=facts.optional)
     if facts.kind == "number":

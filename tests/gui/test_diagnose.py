@@ -16,6 +16,7 @@ from memplan_gui.card_bar import CardBar
 from memplan_gui.colours import CARD_COLOURS
 from memplan_gui.diagnose_view import DiagnoseView
 from memplan_gui.document import PlanDocument
+from memplan_gui.fields import BytesEdit
 from memplan_gui.presenters.diagnosis import diagnosis_page, levers_title, message_titles, nothing_words
 from memplan_gui.theme import Theme
 from memplan_gui.window import Window
@@ -201,3 +202,17 @@ def test_escape_and_tab_leave_the_box(view: DiagnoseView, qtbot: QtBot) -> None:
     view.box.setFocus()
     qtbot.keyClick(view.box, Qt.Key.Key_Tab)
     assert not view.box.hasFocus()
+
+
+def test_what_was_measured_is_typed_into_the_plan(window: Window) -> None:
+    """Three amounts, each empty until it was measured; the verdict says what they come to."""
+    editor = window.plan_panel.rows["measured.allocated_bytes"].editor
+    assert isinstance(editor, BytesEdit)
+    assert editor.text() == ""
+    tensors = estimate(RUN).process.allocated
+    window.document.edit("scenarios[0].measured.allocated_bytes", tensors)
+    window.answers.finish()
+    assert "Tensors agree with the estimate's" in window.answer_panel.verdict.text
+    window.document.undo_stack.undo()
+    window.answers.finish()
+    assert "Measured" not in window.answer_panel.verdict.text
