@@ -19,6 +19,7 @@ from memplan_gui.theme import Theme
 from memplan_gui.window import Window
 
 RUNS = 200
+MAP_RUNS = 30
 IDLE_SECONDS = 0.0002  # a turn of the event loop that had nothing to do takes less
 IDLE_TURNS = 3
 # One edit of each kind in turn: a number typed, another, and a choice that changes what is kept.
@@ -97,6 +98,23 @@ def time_edit(window: Window, paints: Paints, field: str, turn: int) -> tuple[fl
     return answered - start, painted - start
 
 
+def time_map(window: Window) -> tuple[float, ...]:
+    """Seconds from edits with the map in view until it is painted anew."""
+    window.answer_panel.views.show_view("Map")
+    view = window.answer_panel.views.view("Map")
+    assert view is not None
+    view.finish()
+    settle()
+    taken = []
+    for turn in range(WARM_UPS + MAP_RUNS):
+        start = time.perf_counter()
+        window.document.edit(window.document.full_path("training.lora.rank"), 17 + turn)
+        view.finish()
+        settle()
+        taken.append(time.perf_counter() - start)
+    return tuple(taken[WARM_UPS:])
+
+
 def measure() -> Table:
     """Edits the plan again and again, and waits for the paint each time."""
     taken: list[tuple[str, float, float]] = []
@@ -110,9 +128,10 @@ def measure() -> Table:
             times = time_edit(window, paints, field, turn)
             if turn >= WARM_UPS:
                 taken.append((field, *times))
+        mapped = Timing("edit → map painted, with the map in view", time_map(window))
         window.document.undo_stack.setClean()  # nothing to ask about on the way out
         window.close()
     answer = Timing("edit → verdict and chart painted", tuple(answered for _, answered, _ in taken))
     every = Timing("edit → levers and tabs too", tuple(painted for *_, painted in taken), beside=answer)
     kinds = [Timing(f"    {field}", tuple(painted for kind, _, painted in taken if kind == field)) for field in FIELDS]
-    return table("An edit", [answer, every, *kinds])
+    return table("An edit", [answer, every, *kinds, mapped])

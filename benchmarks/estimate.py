@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from typing import Any
 
 from rich.table import Table
 
@@ -11,6 +11,7 @@ import memplan
 from benchmarks.timing import WARM_UPS, Timing, table, time_calls
 
 RUNS = 300
+TURNS = range(RUNS + WARM_UPS)
 MODELS = (
     "meta-llama/Llama-3.2-1B",
     "meta-llama/Llama-3.1-70B",
@@ -21,20 +22,27 @@ MODELS = (
 
 
 def edits(model: str) -> Callable[[], object]:
-    """A call that estimates a scenario which differs each time, as after an edit, so that no cache answers it."""
-    scenarios = iter(
-        [
-            memplan.Scenario.model_validate({"model": {"catalog": model}, "training": {"sequence_length": length}})
-            for length in itertools.islice(itertools.count(1024, 8), RUNS + WARM_UPS)
-        ]
-    )
-    return lambda: memplan.estimate(next(scenarios))
+    """A call that estimates another sequence length each time: the step is known, its sizes are not."""
+    return _each({"model": {"catalog": model}, "training": {"sequence_length": 1024 + 8 * turn}} for turn in TURNS)
+
+
+def first_ones(model: str) -> Callable[[], object]:
+    """A call that walks a step which is not known: the rank plays no part in a full fine-tune, but no cache says so."""
+    return _each({"model": {"catalog": model}, "training": {"lora": {"rank": 1 + turn}}} for turn in TURNS)
+
+
+def _each(scenarios: Iterable[dict[str, Any]]) -> Callable[[], object]:
+    made = iter([memplan.Scenario.model_validate(scenario) for scenario in scenarios])
+    return lambda: memplan.estimate(next(made))
 
 
 def measure() -> Table:
     """Times the estimate of each model, beside the first one's."""
     timings: list[Timing] = []
-    for model in MODELS:
-        found = time_calls(model, edits(model), runs=RUNS)
-        timings.append(found if not timings else Timing(model, found.seconds, beside=timings[0]))
+    for name, kind in (("{}", edits), ("{}, the first of its kind", first_ones)):
+        first: Timing | None = None
+        for model in MODELS:
+            found = time_calls(name.format(model), kind(model), runs=RUNS)
+            timings.append(Timing(found.name, found.seconds, beside=first))
+            first = first or timings[-1]
     return table("One estimate", timings)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from hypothesis import given
@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 from memplan.memory import operations as op
 from memplan.memory import products
 from memplan.memory.peak import Peak, peak_of
-from memplan.memory.recorder import Recorder
-from memplan.memory.recording import Ledger, Recordings
+from memplan.memory.recording import Ledger, Reading, Recordings
 from memplan.memory.storage import ACTIVATIONS, Meter, Storage
-from memplan.memory.symbols import Symbols, counted, digits
+from memplan.memory.symbols import Symbol, Symbols, counted, digits
 from memplan.memory.tape import Parameter, Tape
 
 WIDTH, WINDOW = 96, 300
@@ -51,52 +50,60 @@ def run(tape: Tape, batch: Any, sequence: Any, steps: list[str]) -> None:
     tape.backward(x)
 
 
+class Found(NamedTuple):
+    peak: Peak
+    left: Peak
+    ledger: Ledger
+
+
+def read(found: Found, reading: Reading) -> Found:
+    return Found(reading.peak(found.peak), reading.peak(found.left), found.ledger.read(reading))
+
+
 @given(
     steps=st.lists(st.sampled_from(STEPS), min_size=1, max_size=8),
     places=st.lists(st.tuples(st.integers(1, 40), st.integers(1, 700)), min_size=1, max_size=4),
 )
 def test_what_is_read_is_what_the_same_operations_take(steps: list[str], places: list[tuple[int, int]]) -> None:
-    def record(recorder: Recorder, symbols: Symbols) -> tuple[Peak, Peak, Ledger]:
-        tape = Tape(recorder)
-        run(tape, symbols.batch, symbols.sequence, steps)
-        return peak_of(recorder), Peak(0, tuple(recorder.tally)), Ledger(tuple(tape.kept))
+    def walk(meter: Meter, batch: Any, sequence: Any) -> Found:
+        tape = Tape(meter)
+        run(tape, batch, sequence, steps)
+        return Found(peak_of(meter), Peak(0, tuple(meter.tally)), Ledger(tuple(tape.kept)))
 
-    recordings = Recordings(record)
+    recordings = Recordings(walk, read, asked=True)
     for batch, sequence in places:
-        (peak, left, ledger), reading = recordings.at(batch, sequence)
+        found = recordings.at(batch, sequence)
         plain = Tape(Meter())
         run(plain, batch, sequence, steps)
-        found = reading.peak(peak)
-        assert (found.total, found.tally) == (plain.meter.peak, plain.meter.peak_tally)
-        assert reading.peak(left).tally == tuple(plain.meter.tally)
-        assert list(ledger.read(reading)) == plain.kept
+        assert (found.peak.total, found.peak.tally) == (plain.meter.peak, plain.meter.peak_tally)
+        assert found.left.tally == tuple(plain.meter.tally)
+        assert list(found.ledger) == plain.kept
 
 
-def test_a_walk_that_asks_how_long_a_sequence_is_is_recorded_for_each_answer() -> None:
-    recorded: list[int] = []
+def test_a_walk_is_recorded_when_it_is_asked_for_again_and_for_each_answer_about_its_size() -> None:
+    walked: list[int] = []
 
-    def record(recorder: Recorder, symbols: Symbols) -> None:
-        recorded.append(symbols.sequence.example)
-        run(Tape(recorder), symbols.batch, symbols.sequence, ["windowed"])
+    def walk(meter: Meter, batch: Any, sequence: Any) -> None:
+        walked.append(sequence.example if isinstance(sequence, Symbol) else -sequence)
+        run(Tape(meter), batch, sequence, ["windowed"])
 
-    recordings = Recordings(record)
-    for sequence in (1000, WINDOW, 5000, WINDOW - 1, 1, 700):
+    recordings = Recordings(walk, lambda found, _: found)
+    for sequence in (900, 1000, WINDOW, 5000, WINDOW - 1, 1, 700):
         recordings.at(2, sequence)
-    assert recorded == [1000, WINDOW - 1]
+    assert walked == [-900, 1000, WINDOW - 1]
 
 
 def test_the_peak_of_symbols_is_every_level_that_may_be_the_fullest() -> None:
     """Either a square or two rows are the most, by how long the sequence is."""
 
-    def record(recorder: Recorder, symbols: Symbols) -> Peak:
-        for size in (symbols.sequence**2, 2000 * symbols.sequence):
-            Storage(recorder, recorder.size(size), ACTIVATIONS)
-        return peak_of(recorder)
+    def walk(meter: Meter, batch: Any, sequence: Any) -> Peak:
+        for size in (sequence**2, 2000 * sequence):
+            Storage(meter, meter.size(size), ACTIVATIONS)
+        return peak_of(meter)
 
     symbols = Symbols(1, 512)
-    noted, reading = Recordings(record).at(symbols.batch, symbols.sequence)
-    levels = {level.total for level in reading.peak(noted).levels}
-    assert levels == {symbols.sequence**2, 2000 * symbols.sequence}
+    found = Recordings(walk, lambda noted, reading: reading.peak(noted)).at(symbols.batch, symbols.sequence)
+    assert {level.total for level in found.levels} == {symbols.sequence**2, 2000 * symbols.sequence}
 
 
 @given(st.dictionaries(st.integers(0, 40), st.integers(-(2**28), 2**28).filter(bool), max_size=6))
@@ -107,11 +114,11 @@ def test_digits_are_read_as_they_were_written(written: dict[int, int]) -> None:
 
 @pytest.mark.parametrize("sequence", [1, 511, 512, 513])
 def test_each_tensor_is_rounded_up_to_blocks_of_its_own(sequence: int) -> None:
-    def record(recorder: Recorder, symbols: Symbols) -> int:
-        held = [Storage(recorder, recorder.size(3 * symbols.sequence), ACTIVATIONS) for _ in range(5)]
-        now: int = recorder.now
+    def walk(meter: Meter, batch: Any, sequence: Any) -> int:
+        held = [Storage(meter, meter.size(3 * sequence), ACTIVATIONS) for _ in range(5)]
+        now: int = meter.now
         del held
         return now
 
-    now, reading = Recordings(record).at(1, sequence)
-    assert reading.amount(now) == 5 * -(-3 * sequence // 512) * 512
+    found = Recordings(walk, lambda now, reading: reading.amount(now), asked=True).at(1, sequence)
+    assert found == 5 * -(-3 * sequence // 512) * 512

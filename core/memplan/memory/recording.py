@@ -18,7 +18,7 @@ from typing import Any, Generic, TypeVar
 
 from memplan.memory.peak import Peak
 from memplan.memory.recorder import AMOUNT_DIGITS, KIND_DIGITS, Recorder
-from memplan.memory.storage import GRADIENTS, Level, Size, rounded
+from memplan.memory.storage import GRADIENTS, Level, Meter, Size, rounded
 from memplan.memory.symbols import Monomial, Symbol, Symbols, digits, fullest
 from memplan.memory.tape import Kept
 
@@ -34,10 +34,10 @@ class Recording(Generic[Walk]):
         polynomials = [symbols.polynomial(size) for size in recorder.sizes]
         self._monomials = tuple({monomial: None for one in polynomials for monomial in one})
         places = {monomial: place for place, monomial in enumerate(self._monomials)}
-        self._sizes = [[(places[monomial], number) for monomial, number in one.items()] for one in polynomials]
-        self._constant = [all(monomial == Monomial(0, 0, ()) for monomial in one) for one in polynomials]
-        self._amounts = [counts_of(amount) for amount in recorder.amounts]
-        self.events = [event >> KIND_DIGITS for event in recorder.events]
+        self._sizes = tuple(tuple((places[one], number) for one, number in terms.items()) for terms in polynomials)
+        self._constant = tuple(all(one == Monomial(0, 0, ()) for one in terms) for terms in polynomials)
+        self._amounts = tuple(counts_of(amount) for amount in recorder.amounts)
+        self.events = tuple(event >> KIND_DIGITS for event in recorder.events)
         self._of_kind = _by_kind(recorder.events, self.events)
 
     def holds(self, batch: Size, sequence: Size) -> bool:
@@ -69,7 +69,7 @@ class Recording(Generic[Walk]):
         grown = [sum([number * sizes[place] for place, number in counts]) for counts in self._amounts]
         return grown + [-one for one in reversed(grown)]
 
-    def prefix(self, kind: int, last: int) -> list[int]:
+    def prefix(self, kind: int, last: int) -> tuple[int, ...]:
         """Events of a kind up to one of all events, that one included."""
         positions, events = self._of_kind[kind]
         return events[: bisect_right(positions, last)]
@@ -147,26 +147,34 @@ class Ledger:
         return len(self.held)
 
     def __iter__(self) -> Iterator[Kept]:
-        assert self._read is not None, "shapes are symbols until a batch and a sequence are known"
-        return iter(self._read().ledger(self.held))
+        return iter(self._read().ledger(self.held) if self._read else self.held)
 
 
 class Recordings(Generic[Walk]):
-    """The recordings of one walk, region by region, made when they are asked for."""
+    """One walk, whatever batch and sequence: run at numbers when it is asked for once, recorded when it is again.
 
-    def __init__(self, record: Callable[[Recorder, Symbols], Walk]) -> None:
-        self._record = record
+    A recording takes longer to make than a walk at numbers, and a small part of that to read.
+    """
+
+    def __init__(
+        self, walk: Callable[[Meter, Size, Size], Walk], read: Callable[[Walk, Reading], Walk], *, asked: bool = False
+    ) -> None:
+        self._walk, self._read = walk, read
+        self._asked = asked
         self._made: list[Recording[Walk]] = []
 
-    def at(self, batch: Size, sequence: Size) -> tuple[Walk, Reading]:
-        """The walk at symbols, and what reads it at a batch and a sequence."""
+    def at(self, batch: Size, sequence: Size) -> Walk:
+        """The walk at a batch and a sequence, which may be symbols."""
         for known in self._made:
             if known.holds(batch, sequence):
-                return known.walk, known.at(batch, sequence)
+                return self._read(known.walk, known.at(batch, sequence))
+        if not (self._asked or isinstance(batch, Symbol)):
+            self._asked = True
+            return self._walk(Meter(), batch, sequence)
         symbols, recorder = Symbols(_example(batch), _example(sequence)), Recorder()
-        made = Recording(self._record(recorder, symbols), symbols, recorder)
+        made = Recording(self._walk(recorder, symbols.batch, symbols.sequence), symbols, recorder)
         self._made.append(made)
-        return made.walk, made.at(batch, sequence)
+        return self._read(made.walk, made.at(batch, sequence))
 
 
 def _example(size: Size) -> int:
@@ -182,14 +190,14 @@ def value_of(monomial: Monomial, batch: Size, sequence: Size, counts: list[Size]
     return value
 
 
-def counts_of(amount: int) -> list[tuple[int, int]]:
+def counts_of(amount: int) -> tuple[tuple[int, int], ...]:
     """How many of which size."""
-    return list(digits(amount, AMOUNT_DIGITS))
+    return tuple(digits(amount, AMOUNT_DIGITS))
 
 
-def _by_kind(events: list[int], places: list[int]) -> list[tuple[list[int], list[int]]]:
+def _by_kind(events: list[int], places: tuple[int, ...]) -> tuple[tuple[tuple[int, ...], tuple[int, ...]], ...]:
     """For each kind, the positions of its events among all, and their places."""
     positions: list[list[int]] = [[] for _ in range(1 << KIND_DIGITS)]
     for at, event in enumerate(events):
         positions[event & (1 << KIND_DIGITS) - 1].append(at)
-    return [(some, [places[at] for at in some]) for some in positions]
+    return tuple((tuple(some), tuple(places[at] for at in some)) for some in positions)

@@ -12,11 +12,9 @@ from memplan.architecture.parts import Architecture
 from memplan.memory.blocks.context import Context
 from memplan.memory.blocks.model import LossState, embed, finish, positions_and_masks
 from memplan.memory.peak import Peak, now_of, peak_of, tape_for, way_back_from
-from memplan.memory.recorder import Recorder
-from memplan.memory.recording import Ledger, Recordings
+from memplan.memory.recording import Ledger, Reading, Recordings
 from memplan.memory.setup import Setup
 from memplan.memory.storage import GRADIENTS, Meter, Size
-from memplan.memory.symbols import Symbols
 from memplan.memory.tape import Tape, Tensor
 
 
@@ -66,7 +64,11 @@ def walk_ends(
 ) -> EndsWalk:
     """Walk what stands before and after the layers, forward and backward."""
     recordings = _recordings(architecture, setup, last_dtype, last_needs_grad, accumulating, with_loss)
-    walk, reading = recordings.at(batch, sequence)
+    return recordings.at(batch, sequence)
+
+
+def _read(walk: EndsWalk, reading: Reading) -> EndsWalk:
+    """A recorded walk in bytes."""
     return replace(
         walk,
         start=reading.peak(walk.start),
@@ -95,12 +97,11 @@ def _recordings(
 ) -> Recordings[EndsWalk]:
     """The walks of the ends, whatever batch and sequence."""
 
-    def record(recorder: Recorder, symbols: Symbols) -> EndsWalk:
-        tape: Tape = tape_for(setup, accumulating, recorder)
-        size = symbols.batch, symbols.sequence
-        return walk_ends_on(tape, architecture, setup, *size, last_dtype, last_needs_grad, with_loss)
+    def walk(meter: Meter, batch: Size, sequence: Size) -> EndsWalk:
+        tape: Tape = tape_for(setup, accumulating, meter)
+        return walk_ends_on(tape, architecture, setup, batch, sequence, last_dtype, last_needs_grad, with_loss)
 
-    return Recordings(record)
+    return Recordings(walk, _read)
 
 
 def walk_ends_on(

@@ -10,11 +10,9 @@ from memplan.memory.blocks.context import Context
 from memplan.memory.blocks.layers import layer as layer_block
 from memplan.memory.blocks.model import positions_and_masks
 from memplan.memory.peak import Peak, peak_of, tape_for, way_back_from
-from memplan.memory.recorder import Recorder
-from memplan.memory.recording import Ledger, Recordings
+from memplan.memory.recording import Ledger, Reading, Recordings
 from memplan.memory.setup import Setup
-from memplan.memory.storage import GRADIENTS, TEMPORARY, Size, Storage
-from memplan.memory.symbols import Symbols
+from memplan.memory.storage import GRADIENTS, TEMPORARY, Meter, Size, Storage
 from memplan.memory.tape import Tape, Tensor
 
 
@@ -58,7 +56,11 @@ def walk_layer(
 ) -> LayerWalk:
     """Walk one layer forward and backward. A bare input was told to need a gradient without having been made."""
     recordings = _recordings(spec, setup, input_dtype, input_needs_grad, accumulating, input_is_bare)
-    walk, reading = recordings.at(batch, sequence)
+    return recordings.at(batch, sequence)
+
+
+def _read(walk: LayerWalk, reading: Reading) -> LayerWalk:
+    """A recorded walk in bytes."""
     return replace(
         walk,
         forward=reading.peak(walk.forward),
@@ -80,12 +82,11 @@ def _recordings(
 ) -> Recordings[LayerWalk]:
     """The walks of a layer, whatever batch and sequence."""
 
-    def record(recorder: Recorder, symbols: Symbols) -> LayerWalk:
-        tape: Tape = tape_for(setup, accumulating, recorder)
-        size = symbols.batch, symbols.sequence
-        return walk_layer_on(tape, spec, setup, *size, input_dtype, input_needs_grad, input_is_bare)
+    def walk(meter: Meter, batch: Size, sequence: Size) -> LayerWalk:
+        tape: Tape = tape_for(setup, accumulating, meter)
+        return walk_layer_on(tape, spec, setup, batch, sequence, input_dtype, input_needs_grad, input_is_bare)
 
-    return Recordings(record)
+    return Recordings(walk, _read)
 
 
 def walk_layer_on(
