@@ -114,6 +114,7 @@ def allocation(scenario: Scenario) -> Allocation:
     chosen, hardware = run_by(chosen_model(scenario.model), scenario.training.kernels), scenario.hardware
     own_modules = is_run_by(chosen.architecture, scenario.training.kernels)
     setup = Setup.of(scenario.training, stack_of(scenario.training, own_modules=own_modules))
+    setup = replace(setup, context_parts=hardware.context_parallel)
     if hardware.sequence_parallel and scenario.training.kernels != "litgpt":  # whose modules do not divide sequences
         setup = replace(setup, sequence_parts=hardware.tensor_parallel)
     whole = _states(chosen, the_whole(chosen.architecture), setup, scenario)

@@ -122,7 +122,7 @@ def _about_parallelism(scenario: Scenario, architecture: Architecture) -> Iterat
         )
         yield Advice("hardware.pipeline_parallel", words)
     if hardware.context_parallel > 1:
-        words = "The sequence is divided; keys and values on their way between devices are not counted."
+        words = "The sequence is divided; each attention gathers the keys and values of all devices for a moment."
         yield Advice("hardware.context_parallel", words)
     if expert_parallel_of(hardware) > 1 and any(isinstance(layer.mlp, Experts) for layer in architecture.kinds):
         words = "Experts are divided; tokens are taken to spread evenly, and what travels is not counted."

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from memplan.memory.operations import copied, to
 from memplan.memory.storage import Size
 from memplan.memory.tape import Gathered, Grads, Parameter, Tape, Tensor, given
@@ -142,15 +144,23 @@ def softmax(tape: Tape, x: Tensor, dtype: str) -> Tensor:
     return tape.record(output, (x,), run)
 
 
-def flash_attention(tape: Tape, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None) -> Tensor:
-    """Attention by a fused kernel: keeps q, k, v, its output, one fp32 log-sum-exp a row, a mask; never the scores."""
+def flash_attention(
+    tape: Tape, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None, *, context_parts: int = 1
+) -> Tensor:
+    """Attention by a fused kernel: keeps q, k, v, its output, one fp32 log-sum-exp a row, a mask; never the scores.
+
+    Where devices divide the sequence, all their keys and values are gathered for the call, and again in backward.
+    Source: PyTorch 2.13, tensor/experimental/_context_parallel, _AllGatherRotater (the default way round).
+    """
     if tape.autocast is not None:
         v, k, q = (to(tape, one, tape.autocast) for one in (v, k, q))
     needs = tape.needs_grad(q, k, v)
     kept = (tape.keep(q, "queries"), tape.keep(k, "keys"), tape.keep(v, "values")) if needs else None
     kept_mask = tape.keep(mask, "mask") if needs and mask is not None else None
+    others = _of_all(tape, (k, v), context_parts)
     output = tape.new((*q.shape[:-1], v.shape[-1]), q.dtype)
     sums = tape.new(q.shape[:-1], "fp32")
+    del others
     if not needs:
         return output
     kept_out = (tape.keep(output, "attention output"), tape.keep(sums, "log-sum-exp"))
@@ -158,11 +168,19 @@ def flash_attention(tape: Tape, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | 
 
     def run(grads: list[Tensor | None]) -> Grads:
         held, dtype = (kept, kept_out, kept_mask), given(grads).dtype
+        others = _of_all(tape, kept[1:], context_parts) if kept else None
         results = tuple(tape.new(shape, dtype) for shape in shapes)
-        del held
+        del held, others
         return results
 
     return tape.record(output, (q, k, v), run)
+
+
+def _of_all(tape: Tape, parts: Sequence[Tensor | None], devices: int) -> list[Tensor]:
+    """As much as all devices have of these, together."""
+    if devices == 1:
+        return []
+    return [tape.new((devices, *part.shape), part.dtype) for part in parts if part is not None]
 
 
 def embedding(tape: Tape, ids: Tensor, weight: Parameter) -> Tensor:

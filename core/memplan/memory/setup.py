@@ -46,6 +46,8 @@ class Setup:
     """Modules of which PEFT makes a copy that trains whole."""
     sequence_parts: int = 1
     """Devices that divide norms and residuals along the sequence."""
+    context_parts: int = 1
+    """Devices that divide the sequence of everything, attention included."""
 
     @classmethod
     def of(cls, training: Training, stack: Stack = TRACED) -> Setup:

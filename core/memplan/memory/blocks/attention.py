@@ -167,22 +167,22 @@ def scores(
     ctx: Context, spec: Attention | LatentAttention, q: Tensor, k: Tensor, v: Tensor, own_mask: Tensor | None = None
 ) -> Tensor:
     """What queries find: fused, step by step, or a CPU's plain products."""
-    tape = ctx.tape
+    tape, parts = ctx.tape, ctx.setup.context_parts
     mask = ctx.masks.get(spec.window) if own_mask is None else own_mask
     groups = spec.heads // spec.kv_heads
     fused = is_fused(ctx.setup.attention, spec)
     if fused and not _falls_back(ctx, spec):
         if mask is None:
-            return products.flash_attention(tape, q, k, v)
+            return products.flash_attention(tape, q, k, v, context_parts=parts)
         if groups > 1:
             k, v = _repeated(ctx, spec, k), _repeated(ctx, spec, v)
         if spec.alibi:
             # The model's mask is of numbers; autocast makes a copy.
             cast = tape.new(_square(ctx, spec), tape.autocast) if tape.autocast else None
-            return products.flash_attention(tape, q, k, v, cast)
+            return products.flash_attention(tape, q, k, v, cast, context_parts=parts)
         # The kernel takes a mask of numbers, made from the model's mask of yes and no at each call.
         numbers = tape.new((ctx.batch, 1, ctx.sequence, ctx.sequence), tape.autocast or q.dtype)
-        return products.flash_attention(tape, q, k, v, numbers)
+        return products.flash_attention(tape, q, k, v, numbers, context_parts=parts)
     if fused:
         if mask is not None and groups > 1 and spec.scores == "kernel":
             k, v = _repeated(ctx, spec, k), _repeated(ctx, spec, v)
