@@ -19,6 +19,7 @@ import pytest
 
 import memplan.cli.window
 import memplan.plan_estimates
+from memplan.catalog import devices
 from memplan.cli.ending import run
 from memplan.errors import MemplanError
 from memplan.making_fit import make_fit, proposal_sentence
@@ -253,6 +254,22 @@ def test_what_makes_it_fit_is_what_the_library_says(mixed: str, capsys: pytest.C
     assert run(["levers", mixed]) == 0
     words = " ".join(capsys.readouterr().out.split())
     assert all(answer["make_it_fit"]["sentence"] in words for answer in answers)
+
+
+def test_the_least_costly_set_on_every_device(capsys: pytest.CaptureFixture[str]) -> None:
+    asked = ("levers", "meta-llama/Llama-3.2-1B", "--all")
+    (answer,) = printed_json(capsys, *asked)["scenarios"]
+    found = {one["id"]: one["best"] for one in answer["make_it_fit"]["devices"]}
+    assert set(found) == {device.id for device in devices()}
+    scenario = Scenario(model=ModelChoice(catalog="meta-llama/Llama-3.2-1B"))
+    for name in ("rtx-4060", "t4"):
+        alone = make_fit(replaced(scenario, "hardware.device", name)).best
+        assert alone is not None
+        assert found[name]["price"] == pytest.approx(alone.price)
+    prices = [best["price"] if best else float("inf") for best in found.values()]
+    assert prices == sorted(prices)
+    assert run(asked) == 0
+    assert "Least costly set there" in capsys.readouterr().out
 
 
 def test_levers_for_another_device_with_what_must_stay(capsys: pytest.CaptureFixture[str]) -> None:

@@ -51,6 +51,10 @@ def _answer(answer: LeversAnswer) -> dict[str, Any]:
                 for fall in answer.falls
             ],
             "front": [_candidate(one, answer.scenario) for one in proposal.front],
+            "devices": [
+                {"id": device.id, "best": _candidate(best, answer.scenario) if best else None}
+                for device, best in answer.each
+            ],
         },
     }
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+from memplan.catalog import Device
 from memplan.cli.lever_answers import LeversAnswer
 from memplan.cli.tables import figures_table, print_labelled, print_table
 from memplan.cli.text import COLOURS, heading, verdict_line
@@ -54,6 +55,9 @@ def _print_proposal(answer: LeversAnswer, unit: Unit) -> None:
     if len(proposal.front) > 1:
         out.print()
         print_table(out, _front(proposal.front, proposal.best, unit))
+    if answer.each:
+        out.print()
+        print_table(out, _each(answer.each))
 
 
 def _levers(offers: Sequence[LeverOffer], unit: Unit) -> Table:
@@ -93,6 +97,17 @@ def _falls(falls: Sequence[Fall], unit: Unit) -> Table:
     for fall in falls:
         saving = f"{to_unit(fall.saving_bytes, unit):.2f}".replace("-", "−") if fall.use else ""
         table.add_row(fall.title, saving, f"{to_unit(fall.need_bytes, unit):.2f}", fall.peak)
+    return table
+
+
+def _each(each: Sequence[tuple[Device, Candidate | None]]) -> Table:
+    table = figures_table(["Device", "Time", "Least costly set there"], [], keep=["Device", "Time"])
+    for device, candidate in each:
+        if candidate is None:
+            table.add_row(device.id, "-", "none fits")
+        else:
+            words = uses_words(candidate) if candidate.uses else "as it is"
+            table.add_row(device.id, slowdown_words(candidate.slowdown), words)
     return table
 
 

@@ -58,11 +58,13 @@ _FREE = "What may change although it would stay; may be given several times."
 )
 @plan_argument
 @click.option("--target", metavar="ID", help="Make it fit this device instead of the plan's own.")
+@click.option("--all", "every_device", is_flag=True, help="Also the least costly set on every device.")
 @json_option
 @unit_option
 def levers_command(
     plan: str,
     target: str | None,
+    every_device: bool,
     as_json: bool,
     unit: str,
     keep: tuple[str, ...],
@@ -80,7 +82,7 @@ def levers_command(
     source = _on(with_options(read_source(plan), options), target)
     wanted = _preferences(keep, free)
     with source.naming_it():
-        answers = lever_answers(source.plan, wanted, cast(Unit, unit))
+        answers = lever_answers(source.plan, wanted, cast(Unit, unit), every_device=every_device)
     if source.note:
         click.echo(source.note, err=True)
     if as_json:
