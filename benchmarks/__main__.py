@@ -45,6 +45,13 @@ def measure_levers() -> Table:
     return levers.measure()
 
 
+def measure_diagnose() -> Table:
+    """Reading out-of-memory messages, and answering them."""
+    from benchmarks import diagnose
+
+    return diagnose.measure()
+
+
 def measure_start() -> Table:
     """From the start of the process to what a person sees."""
     from benchmarks import start
@@ -58,6 +65,7 @@ BENCHMARKS: dict[str, Callable[[], Table]] = {
     "fit": measure_fit,
     "levers": measure_levers,
     "edit": measure_edit,
+    "diagnose": measure_diagnose,
     "start": measure_start,
 }
 
