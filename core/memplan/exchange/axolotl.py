@@ -48,6 +48,18 @@ def read(keys: Keys, document: Document) -> None:
     _read_plugins(keys)
     _read_optimizer(keys)
     _read_sharding(keys)
+    _tell_upcast(keys)
+
+
+def _tell_upcast(keys: Keys) -> None:
+    """Under full training axolotl upcasts norms, embeddings and head, and casts them back for flash attention alone."""
+    reading = keys.reading
+    attention, precision = reading.stated.get("training.attention"), reading.stated.get("given.load_dtype")
+    flash = attention is not None and attention.value == "flash"
+    halved = precision.value != "fp32" if precision else reading.defaults["given.load_dtype"][0] != "fp32"
+    if halved and not flash and not {"training.method", "hardware.sharding.strategy"} & set(reading.stated):
+        words = "without flash attention norms, embeddings and head are held in fp32; they are counted as loaded"
+        reading.leave_out(attention or Stated(None, reading.file, "attn_implementation"), words)
 
 
 def _read_method(keys: Keys) -> None:
@@ -199,6 +211,8 @@ def _read_plugins(keys: Keys) -> None:
         reading.state("training.loss", chunked, value="chunked")
     if (experts := keys.switch("quantize_moe_experts")) and experts.value:
         reading.leave_out(experts, "experts are counted unpacked; memplan's 4 bit leaves them in 16 bit")
+    if (compiled := keys.text("torch_compile")) and compiled.value.lower() not in ("false", "no"):
+        reading.leave_out(compiled, "compiled kernels keep less; eager ones are counted")
     if (qat := keys.any("qat")) is not None:
         reading.leave_out(qat, "what fake quantisation keeps is not counted")
 

@@ -63,6 +63,12 @@ def read_document(document: Document) -> Reading:
     Raises:
         MemplanError: it is in none that is known, or holds what its format does not allow.
     """
+    if any(sign in document.content for sign in _MS_SWIFT) and "per_device_train_batch_size" in document.content:
+        raise MemplanError(
+            "is a recipe of ms-swift, which is not read.",
+            place=document.file,
+            remedy="Write it under the names of transformers' Trainer, with PEFT's adapter_config.json beside it.",
+        )
     for one in FORMATS:
         if one.recognises(document):
             reading = Reading(document.file, one.title, one.keys_of, trains=one.trains)
@@ -84,6 +90,9 @@ def _unknown(document: Document) -> MemplanError:
     titles = ", ".join(dict.fromkeys(one.title for one in FORMATS))
     return MemplanError(message, place=document.file, remedy=f"Known are: {titles}.")
 
+
+_MS_SWIFT = ("tuner_type", "train_type", "sft_type")
+"""Three generations of its own key; the other keys are the Trainer's, whose meaning they change."""
 
 _GIVE_MODEL = "Give the config.json of the model's Hugging Face version."
 _OTHERS = (

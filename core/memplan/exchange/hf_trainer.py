@@ -193,6 +193,8 @@ def _read_common(keys: Keys, *, batch_rows: int, checkpointing: bool, mixed: str
         if (liger := keys.switch(name)) and liger.value:
             reading.state("training.kernels", liger, value="liger")
             reading.state("training.loss", liger, value="fused")
+    if (compiled := keys.switch("torch_compile")) and compiled.value:
+        reading.leave_out(compiled, "compiled kernels keep less; eager ones are counted")
     reading.default("training.attention", "sdpa", "transformers' default")
     state_shards(keys)
 

@@ -112,11 +112,26 @@ def _merged(readings: Sequence[Reading], answers: Mapping[str, Any]) -> dict[str
     for reading in readings:
         for path, stated in reading.stated.items():
             other = merged.get(path)
+            if other is not None and path not in answers and _refused_by_trainer(path, other, stated):
+                raise _contradiction(path, other, stated)
             if other is None or (other.weak and not stated.weak):
                 merged[path] = stated
             elif not stated.weak and other.value != stated.value and path not in answers:
                 raise _contradiction(path, other, stated)
     return merged
+
+
+def _refused_by_trainer(path: str, one: Stated, other: Stated) -> bool:
+    """Whether the Trainer's switch is off where DeepSpeed's own file has it on: the Trainer then refuses to start.
+
+    Source: transformers 5.24, integrations/deepspeed.py (fill_match of bf16.enabled and fp16.enabled).
+    """
+    if path != "given.mixed_precision" or one.value == other.value:
+        return False
+    return {one.key, other.key} & {"bf16.enabled", "fp16.enabled"} != set() and {one.key, other.key} & {
+        "bf16",
+        "fp16",
+    } != set()
 
 
 def _contradiction(path: str, one: Stated, other: Stated) -> MemplanError:
@@ -168,6 +183,9 @@ def _settle_devices(desk: _Desk, *, trains: bool) -> None:
     if devices is None and not trains:
         desk.assume("hardware.devices", 1, "no trainer's file says more")
         devices = 1
+    if not trains:
+        words = "no file is a trainer's recipe: what is not listed here has the plan's defaults"
+        desk.notes.append(ImportNote("assumed", "Training", words))
     if desk.get("hardware.sharding.strategy") is None and isinstance(devices, int) and devices > 1:
         desk.assume("hardware.sharding.strategy", "ddp", "nothing says how devices divide the model")
     if devices == 1 and desk.get("hardware.sharding.strategy") == "ddp":
@@ -310,6 +328,8 @@ def _out_of_range(found: InvalidPlanError, desk: _Desk) -> MemplanError:
 def _title(path: str) -> str:
     if path == "model":
         return "Model"
+    if path == "given.mixed_precision":
+        return "Precision of the run"
     if path.startswith(GIVEN):
         return path.removeprefix(GIVEN).replace("_", " ").capitalize()
     return facts_at(Scenario, path).title

@@ -115,6 +115,8 @@ def read(keys: Keys, document: Document) -> None:
             reading.state("training.checkpointing", host, value="offload")
         else:
             reading.state("hardware.offload.activations", host)
+    if (compiled := keys.switch("compile")) and compiled.value:
+        reading.leave_out(compiled, "compiled kernels keep less; eager ones are counted")
     _read_optimizer(keys)
     _read_loss(keys)
     _read_sharding(keys, document)
