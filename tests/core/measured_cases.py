@@ -38,11 +38,6 @@ FALSE_FITS: dict[str, str] = {
 FALSE_ALARMS: dict[str, str] = {}
 """Runs that went through and that the estimate says do not fit, each with the reason."""
 
-NOT_OF_A_PLAN = {
-    "all-linear+lm_head": "adapters on every linear module and on the head: a plan says all-linear, or names them all",
-}
-"""LoRA targets of the source that a plan cannot say: such rows are left out."""
-
 _ROOM_BYTES = {"soup-017": 4 * GIB}
 """Cards that the catalog lacks, by what they hold: entered as a larger card with the rest in use by others."""
 
@@ -67,17 +62,9 @@ class Measured:
         return "device" in self.case["hardware"] or self.case["id"] in _ROOM_BYTES
 
 
-def expressible(case: dict[str, Any]) -> bool:
-    """Whether a plan can say this run."""
-    targets = case["training"].get("lora", {}).get("targets")
-    return not (isinstance(targets, str) and targets in NOT_OF_A_PLAN)
-
-
 def measured_scenario(case: dict[str, Any]) -> Scenario:
-    """The scenario of a run. `master_weights` names the copy's dtype in some rows; a plan says that there is one."""
+    """The scenario of a run."""
     training, hardware = dict(case["training"]), dict(case["hardware"])
-    if training.get("master_weights") == "fp32":
-        training["master_weights"] = True
     if "trl_norms_fp32_residual_fp32" in case.get("version_effects", ()):
         training["trainer"] = "trl"
     if training.get("kernels") == "litgpt":
@@ -91,9 +78,9 @@ def measured_scenario(case: dict[str, Any]) -> Scenario:
 
 @cache
 def measured() -> Mapping[str, Measured]:
-    """Every run that a plan can say, by id, with its estimate."""
+    """Every run by id, with its estimate."""
     found = {}
-    for case in filter(expressible, cases("measured.json")):
+    for case in cases("measured.json"):
         scenario = measured_scenario(case)
         found[case["id"]] = Measured(case, scenario, estimate(scenario))
     return found

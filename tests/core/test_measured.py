@@ -10,8 +10,6 @@ from tests.core.measured_cases import (
     FALSE_ALARMS,
     FALSE_FITS,
     KNOWN_GAPS,
-    NOT_OF_A_PLAN,
-    expressible,
     measured,
 )
 from tests.core.truth_cases import cases
@@ -34,14 +32,8 @@ def error_of(name: str) -> float:
 
 def test_the_rows_are_there() -> None:
     assert len(cases("measured.json")) == 190
-    assert len(measured()) == 186
+    assert len(measured()) == 190
     assert len(EXACT) == 76
-
-
-def test_what_is_left_out_cannot_be_said_in_a_plan() -> None:
-    left_out = [case for case in cases("measured.json") if not expressible(case)]
-    assert {case["training"]["lora"]["targets"] for case in left_out} == set(NOT_OF_A_PLAN)
-    assert not any(case["exact"] for case in left_out)
 
 
 @pytest.mark.parametrize("name", EXACT)

@@ -176,12 +176,11 @@ def _read_targets(model: Keys) -> None:
     targets = tuple(TARGETS.get(name, name) for name in attention.value)
     if mlp and mlp.value:
         targets += MLP_TARGETS
-    if set(targets) == {*TARGETS.values(), *MLP_TARGETS}:
-        reading.state("training.lora.targets", attention, value="all-linear")
-    else:
-        reading.state("training.lora.targets", attention, value=targets)
-    if head and head.value:
-        reading.state("training.lora.targets", attention, value=(*targets, "lm_head"))
+    whole, with_head = set(targets) == {*TARGETS.values(), *MLP_TARGETS}, head is not None and head.value
+    names: str | tuple[str, ...] = (*targets, "lm_head") if with_head else targets
+    if whole:
+        names = "all-linear+lm_head" if with_head else "all-linear"
+    reading.state("training.lora.targets", attention, value=names)
 
 
 def _read_precision(keys: Keys) -> None:

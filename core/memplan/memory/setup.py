@@ -29,7 +29,7 @@ class Setup:
     adapted: bool
     rank: int
     targets: tuple[str, ...] | None
-    """None: all linear modules but the head."""
+    """None: all linear modules, but the head only where `adapts_head`."""
     dropout: float
     adapter_dtype: str
     packed: bool
@@ -42,6 +42,7 @@ class Setup:
     stack: Stack
     norms_dtype: str = ""
     """dtype of norms where it is not that of what else is not packed."""
+    adapts_head: bool = False
     saved: tuple[str, ...] = ()
     """Modules of which PEFT makes a copy that trains whole."""
     sequence_parts: int = 1
@@ -68,7 +69,8 @@ class Setup:
             head_trains=method == "full" or (freezes and training.freeze.head),
             adapted=method in ("lora", "qlora"),
             rank=lora.rank,
-            targets=None if lora.targets == "all-linear" else tuple(lora.targets),
+            targets=None if isinstance(lora.targets, str) else tuple(lora.targets),
+            adapts_head=lora.targets == "all-linear+lm_head",
             dropout=lora.dropout,
             adapter_dtype=lora.adapter_dtype,
             packed=packed,
@@ -159,7 +161,7 @@ class Setup:
         if linear.parts:
             return bool(self.adapted_heads(linear))
         if self.targets is None:
-            return linear.name not in ("lm_head", "embed_out")
+            return self.adapts_head or linear.name not in ("lm_head", "embed_out")
         return linear.name in self.targets
 
 

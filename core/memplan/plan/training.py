@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, BeforeValidator, Field
 
 from memplan.plan.model_choice import STRICT
 
@@ -37,11 +37,12 @@ class Lora(BaseModel):
     rank: Annotated[int, Field(ge=1, le=65_536)] = Field(
         16, title="LoRA rank", description="Inner width of each adapter."
     )
-    targets: Literal["all-linear"] | tuple[str, ...] = Field(
+    targets: Literal["all-linear", "all-linear+lm_head"] | tuple[str, ...] = Field(
         "all-linear",
         title="LoRA targets",
         description=(
-            "Which linear modules get an adapter: all-linear (every one but the head), or module names such as q_proj."
+            "Which linear modules get an adapter: all-linear (every one but the head), all-linear+lm_head (the head as "
+            "well), or module names such as q_proj."
         ),
     )
     dropout: Annotated[float, Field(ge=0, lt=1)] = Field(
@@ -127,10 +128,10 @@ class Training(BaseModel):
     gradients_dtype: Literal["weights", "fp32", "bf16"] = Field(
         "weights", title="Gradients", description="What gradients are held in; PyTorch's own are in the weights' dtype."
     )
-    master_weights: bool = Field(
+    master_weights: Annotated[bool, BeforeValidator(lambda given: True if given == "fp32" else given)] = Field(
         False,
         title="fp32 master weights",
-        description="An fp32 copy beside 16-bit weights, as DeepSpeed and Megatron keep.",
+        description='An fp32 copy beside 16-bit weights, as DeepSpeed and Megatron keep; "fp32" is read as true.',
     )
     optimizer: Optimizer = Field(
         "adamw", title="Optimizer", description="Which optimizer updates the trainable parameters."

@@ -86,7 +86,7 @@ def _torchtune_model(scenario: Scenario, family: str, builder: str) -> dict[str,
         "_component_": f"torchtune.models.{family}.{prefix}_{builder}",
         "lora_attn_modules": attention,
         "apply_lora_to_mlp": mlp,
-        "apply_lora_to_output": not isinstance(named, str) and "lm_head" in named,
+        "apply_lora_to_output": "lm_head" in named,  # in a list of names, or in all-linear+lm_head
         "lora_rank": lora.rank,
         "lora_alpha": 2 * lora.rank,
         "lora_dropout": lora.dropout,

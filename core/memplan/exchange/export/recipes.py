@@ -72,7 +72,7 @@ def _axolotl_adapter(scenario: Scenario) -> dict[str, Any]:
     elif packed == "int8":
         content["load_in_8bit"] = True
     content |= {"lora_r": lora.rank, "lora_alpha": 2 * lora.rank, "lora_dropout": lora.dropout}
-    if lora.targets == "all-linear":
+    if isinstance(lora.targets, str):
         content["lora_target_linear"] = True
     else:
         content["lora_target_modules"] = list(lora.targets)

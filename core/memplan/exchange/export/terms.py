@@ -79,7 +79,7 @@ def adapted(scenario: Scenario) -> bool:
 def targets(scenario: Scenario) -> str | list[str]:
     """An adapter's targets as PEFT takes them."""
     chosen = scenario.training.lora.targets
-    return chosen if isinstance(chosen, str) else list(chosen)
+    return "all-linear" if isinstance(chosen, str) else list(chosen)
 
 
 def fsdp_config(scenario: Scenario, prefix: str = "") -> dict[str, Any]:

@@ -86,14 +86,17 @@ class Context:
         with self.tape.inside(name):
             if self.setup.packs(spec.component):
                 return self._packed_linear(spec, x, name)
-            result = self._plain_linear(spec, x, name)
-            if not self.setup.adapts(spec):
-                return result
-            # PEFT's forward: the input is cast to the adapter's dtype, autocast or not.
-            before = result.dtype
-            x = op.to(self.tape, x, self.setup.adapter_dtype)
-            result = op.add(self.tape, result, op.times(self.tape, self._adapter(spec, x, name)))
-            return op.to(self.tape, result, before)
+            return self.with_adapter(spec, x, self._plain_linear(spec, x, name), name)
+
+    def with_adapter(self, spec: Linear, x: Tensor, result: Tensor, name: str) -> Tensor:
+        """A plain module's result, and its adapter's beside it where it has one."""
+        if not self.setup.adapts(spec):
+            return result
+        # PEFT's forward: the input is cast to the adapter's dtype, autocast or not.
+        before = result.dtype
+        x = op.to(self.tape, x, self.setup.adapter_dtype)
+        result = op.add(self.tape, result, op.times(self.tape, self._adapter(spec, x, name)))
+        return op.to(self.tape, result, before)
 
     def _plain_linear(self, spec: Linear, x: Tensor, name: str) -> Tensor:
         trains = None if self.setup.adapts(spec) else self._trains(name)

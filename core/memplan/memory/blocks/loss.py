@@ -45,6 +45,7 @@ def _head_weights(ctx: Context, architecture: Architecture) -> tuple[Parameter, 
 def _logits(ctx: Context, architecture: Architecture, x: Tensor) -> Tensor:
     tape = ctx.tape
     logits = products.linear(tape, x, *_head_weights(ctx, architecture))
+    logits = ctx.with_adapter(architecture.head, x, logits, architecture.head.name)
     if architecture.logits_scale:
         logits = op.times(tape, logits)
     if architecture.logits_softcap:
