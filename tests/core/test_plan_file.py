@@ -83,7 +83,7 @@ def test_every_field_is_written_but_the_models_unused_ones() -> None:
         ({"training": {"weights_dtype": 16}}, "training.weights_dtype", "found 16; allowed is fp32, bf16 or fp16."),
         ({"training": {"trainable_fraction": 2}}, "training.trainable_fraction", "found 2; allowed is a number above 0 and at most 1, or null."),
         ({"training": {"lora": {"targets": ["q_proj", 7]}}}, "training.lora.targets[1]", "found 7; allowed is text."),
-        ({"training": {"lora": {"targets": 7}}}, "training.lora.targets", 'found 7; allowed is "all-linear" or a list of names.'),
+        ({"training": {"lora": {"targets": 7}}}, "training.lora.targets", 'found 7; allowed is "all-linear", "all-linear+lm_head" or a list of names.'),
         ({"training": {"lora": []}}, "training.lora", "found a list of 0; allowed is an object."),
         ({"hardware": {"headroom": 1}}, "hardware.headroom", "found 1; allowed is a number from 0 to below 1."),
         ({"hardware": {"headroom": "5%"}}, "hardware.headroom", 'found "5%" (text); allowed is a number from 0 to below 1.'),

@@ -160,7 +160,8 @@ def _text_words(known: FieldFacts) -> str:
 
 
 def _names_words(known: FieldFacts) -> str:
-    return " or ".join([*(f'"{choice}"' for choice in known.choices), "a list of names"])
+    words = ", ".join(f'"{choice}"' for choice in known.choices)
+    return f"{words} or a list of names" if words else "a list of names"
 
 
 def _list_words(known: FieldFacts) -> str:
