@@ -26,7 +26,7 @@ from memplan.memory.sharding import (
     off_device,
     sharded,
 )
-from memplan.memory.stack import stack_of, traced
+from memplan.memory.stack import stack_of, traced, version_of_stack
 from memplan.memory.step import Work
 from memplan.memory.symbols import Symbols
 from memplan.memory.zero import backward_buckets, lasting_buckets, persistent, with_step_copies
@@ -104,6 +104,11 @@ class Allocation:
         return _walked(self.chosen, self.stage, setup, self.scenario, states, gathering).bytes
 
 
+def _chosen(scenario: Scenario) -> ChosenModel:
+    training = scenario.training
+    return run_by(chosen_model(scenario.model), training.kernels, version_of_stack(training))
+
+
 def allocation(scenario: Scenario) -> Allocation:
     """Walk one step of a scenario on its fullest device. Pure; `scenario.hardware.device` plays no part.
 
@@ -111,7 +116,7 @@ def allocation(scenario: Scenario) -> Allocation:
         ConfigError: the model's configuration does not describe a model.
         UnknownEntryError: the catalog has no such model.
     """
-    chosen, hardware = run_by(chosen_model(scenario.model), scenario.training.kernels), scenario.hardware
+    chosen, hardware = _chosen(scenario), scenario.hardware
     own_modules = is_run_by(chosen.architecture, scenario.training.kernels)
     setup = Setup.of(scenario.training, stack_of(scenario.training, own_modules=own_modules))
     setup = replace(setup, context_parts=hardware.context_parallel)

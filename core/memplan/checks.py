@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from memplan.architecture.expert_parts import Experts
 from memplan.architecture.parts import Architecture, Linear
@@ -78,13 +78,18 @@ def _about_what_trains(scenario: Scenario, setup: Setup, architecture: Architect
     if setup.targets == ():
         yield Advice("training.lora.targets", "No module is named, so there are no adapters and nothing trains.")
     elif setup.targets is not None and (unmatched := _unmatched(setup, architecture)):
-        names = ", ".join(sorted({linear.name for linear in _adaptable(setup, architecture)}))
+        names = ", ".join(sorted(_names_of(_adaptable(setup, architecture))))
         named = " or ".join(unmatched)
         yield Advice("training.lora.targets", f"No module is called {named}. This model's are {names}.")
     narrowest = min((min(linear.inputs, linear.outputs) for linear in adapted), default=0)
     if 0 < narrowest < lora.rank:
         words = f"An adapter of rank {lora.rank} is larger than the narrowest matrix it stands beside ({narrowest})."
         yield Advice("training.lora.rank", words)
+
+
+def _names_of(linears: Iterable[Linear]) -> set[str]:
+    """What targets may be called; of several matrices in one, each by its own name."""
+    return {name for linear in linears for name in (part for part, _ in linear.parts or ((linear.name, 1),))}
 
 
 def _adaptable(setup: Setup, architecture: Architecture) -> Iterator[Linear]:
@@ -95,7 +100,8 @@ def _adaptable(setup: Setup, architecture: Architecture) -> Iterator[Linear]:
 
 def _unmatched(setup: Setup, architecture: Architecture) -> list[str]:
     """Targets that no linear module has for a name, nor a router or experts that PEFT adapts under it."""
-    known = {linear.name for linear in _adaptable(setup, architecture) if setup.adapts(linear)}
+    adapted = [linear for linear in _adaptable(setup, architecture) if setup.adapts(linear)]
+    known = _names_of(adapted)
     if any(setup.adapts_parameter(one, weight.name) for one in _mixtures(architecture) for weight in one.weights()):
         return []
     return [name for name in setup.targets or () if name not in known]

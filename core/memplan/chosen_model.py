@@ -50,9 +50,9 @@ def chosen_model(choice: ModelChoice) -> ChosenModel:
     return _from_size(choice.name or "", choice.parameters, choice.layers, choice.hidden_size, choice.vocab_size)
 
 
-def run_by(chosen: ChosenModel, kernels: Kernels) -> ChosenModel:
+def run_by(chosen: ChosenModel, kernels: Kernels, version: tuple[int, int] | None) -> ChosenModel:
     """The model as a stack's own modules hold it; a head that is no longer tied counts."""
-    architecture = stacks.run_by(chosen.architecture, kernels)
+    architecture = stacks.run_by(chosen.architecture, kernels, version)
     if architecture is chosen.architecture:
         return chosen
     more = total(architecture) - total(chosen.architecture)

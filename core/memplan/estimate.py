@@ -98,7 +98,9 @@ def _basis(unproven: tuple[Advice, ...], setup: Setup) -> Basis:
     """Traces are of the newest library; older ones were held against measured runs, other losses read in source."""
     if unproven:
         return "extrapolated"
-    if setup.stack.kernels == "litgpt":  # its chunked loss was traced with its modules
+    if setup.stack.kernels == "megatron":
+        return "published"
+    if setup.stack.kernels in ("litgpt", "torchtune"):  # their chunked losses were traced with their modules
         return "measured" if setup.stack.keeps_packed_inputs else "traced"
     if setup.loss != "plain":
         return "published"

@@ -67,8 +67,8 @@ def measured_scenario(case: dict[str, Any]) -> Scenario:
     training, hardware = dict(case["training"]), dict(case["hardware"])
     if "trl_norms_fp32_residual_fp32" in case.get("version_effects", ()):
         training["trainer"] = "trl"
-    if training.get("kernels") == "litgpt":
-        training["kernels_version"] = "0.4"  # of 2023 and early 2024
+    if training.get("kernels") in ("litgpt", "torchtune"):
+        training["kernels_version"] = "0.4"  # of 2023 and 2024
     if case["id"] in _ROOM_BYTES:
         card = device_of(Scenario.model_validate({"model": {"parameters": 1}}).hardware.device)
         hardware["used_by_others_bytes"] = card.usable_bytes - _ROOM_BYTES[case["id"]]

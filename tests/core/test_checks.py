@@ -42,7 +42,7 @@ def test_nothing_is_said_of_a_careful_set_up() -> None:
 
 EXTRAPOLATED: list[tuple[dict[str, Any], dict[str, Any], str]] = [
     ({"kernels": "liger"}, {}, "training.kernels"),
-    ({"kernels": "megatron"}, {}, "training.kernels"),
+    ({"kernels": "unsloth"}, {}, "training.kernels"),
     ({"optimizer_in_backward": True}, {}, "training.optimizer_in_backward"),
     ({"checkpointing": "selective"}, {}, "training.checkpointing"),
     ({"checkpointing": "offload"}, {}, "training.checkpointing"),

@@ -54,10 +54,10 @@ TRAININGS = st.fixed_dictionaries(
         "optimizer": st.sampled_from(["adamw", "sgd", "adafactor"]),
         "optimizer_in_backward": st.booleans(),
         "gradient_accumulation": st.sampled_from([1, 4]),
-        "checkpointing": st.sampled_from(["none", "full", "offload"]),
+        "checkpointing": st.sampled_from(["none", "full", "selective", "offload"]),
         "attention": st.sampled_from(["eager", "sdpa", "flash"]),
         "loss": st.sampled_from(["plain", "chunked", "fused"]),
-        "kernels": st.sampled_from(["transformers", "litgpt"]),
+        "kernels": st.sampled_from(["transformers", "litgpt", "torchtune", "megatron", "mlx"]),
         "kernels_version": st.sampled_from([None, "4.48", "4.45"]),
     }
 )

@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from memplan.catalog import models
+from memplan.errors import ConfigError
 from memplan.estimate import estimate
 from memplan.plan.scenario import Scenario
 from tests.core.truth_cases import by_id, cases, errors, scenario_of, too_far
@@ -43,3 +45,57 @@ def test_what_litgpt_has_no_modules_for_is_walked_as_transformers() -> None:
     found = estimate(of_litgpt("google/gemma-2-2b"))  # its logits are capped
     assert found.basis == "extrapolated"
     assert any(one.path == "training.kernels" for one in found.warnings)
+
+
+def test_torchtune_keeps_normalised_values_in_fp32_since_its_norms_multiply_in_fp32() -> None:
+    """torchtune 0.4 and 0.5, modules/rms_norm.py: 2 bytes a value more for each of 2 L + 1 norms."""
+    model = {"model": {"catalog": "meta-llama/Llama-3.2-3B"}}
+
+    def at_the_end(version: str) -> int:
+        training = {"kernels": "torchtune", "kernels_version": version, "sequence_length": 4096}
+        return estimate(Scenario.model_validate({**model, "training": training})).bytes.forward_end
+
+    assert at_the_end("0.6") - at_the_end("0.4") == (2 * 28 + 1) * 4096 * 3072 * 2
+
+
+def test_torchtune_does_not_hold_logits_through_backward() -> None:
+    """The recipes drop them once there is a loss; with the log-softmax 12 bytes a logit are alive, not 14 or 16."""
+    training = {"kernels": "torchtune", "sequence_length": 8192, "optimizer": "sgd"}
+    found = estimate(Scenario.model_validate({"model": {"catalog": "meta-llama/Llama-3.2-1B"}, "training": training}))
+    backward = next(one for one in found.instants if one.name == "backward")
+    assert backward.bytes_by_term["logits and loss"] / (8192 * 128_256) == pytest.approx(12, rel=0.001)
+
+
+@pytest.mark.parametrize("kernels", ["litgpt", "torchtune", "megatron"])
+def test_every_model_of_the_catalog_has_an_estimate(kernels: str) -> None:
+    """With modules of the stack's own or, said so, with transformers'."""
+    training = {"kernels": kernels, "method": "lora", "loss": "chunked", "checkpointing": "full", "micro_batch": 2}
+    for model in models():
+        try:
+            found = estimate(Scenario.model_validate({"model": {"catalog": model.id}, "training": training}))
+        except ConfigError:
+            continue  # no decoder, or one without a composition: refused whatever the kernels
+        assert found.bytes.peak > found.bytes.loaded, model.id
+        own = not any(one.path == "training.kernels" for one in found.warnings)
+        assert own or found.basis == "extrapolated", model.id
+
+
+def test_targets_are_the_names_of_the_parts_that_litgpt_holds_in_one_matrix() -> None:
+    lora = {"method": "lora", "lora": {"targets": ["q_proj", "v_proj"]}}
+    found = estimate(of_litgpt("meta-llama/Llama-3.1-8B", **lora))
+    assert not any(one.path == "training.lora.targets" for one in found.warnings)
+    assert found.parameters.trainable == 32 * 16 * ((4096 + 4096) + (4096 + 1024))
+    wrong = estimate(of_litgpt("meta-llama/Llama-3.1-8B", method="lora", lora={"targets": ["k_proj", "qkv"]}))
+    (word,) = [one.message for one in wrong.warnings if one.path == "training.lora.targets"]
+    assert "qkv" in word
+    assert "k_proj, " in word
+
+
+@pytest.mark.parametrize("kernels", ["litgpt", "torchtune", "megatron", "mlx"])
+@pytest.mark.parametrize("loss", ["plain", "chunked"])
+def test_no_term_is_negative(kernels: str, loss: str) -> None:
+    training = {"kernels": kernels, "loss": loss, "sequence_length": 2048, "micro_batch": 2}
+    scenario = Scenario.model_validate({"model": {"catalog": "meta-llama/Llama-3.1-8B"}, "training": training})
+    found = estimate(scenario)
+    for instant in (*found.instants, *found.first_step):
+        assert all(amount >= 0 for amount in instant.bytes_by_term.values()), instant.name

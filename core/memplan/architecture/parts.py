@@ -15,12 +15,13 @@ if TYPE_CHECKING:
     from memplan.architecture.latent_parts import LatentAttention
     from memplan.architecture.linear_parts import StateMixer
 
-NormKind = Literal["rms", "late_rms", "gemma_rms", "litgpt_rms", "layer", "fp32_layer", "layer_1p", "centred"]
-"""late_rms: the gain in fp32 as well (OLMo 2). litgpt_rms: so does litgpt, whose square is a product. fp32_layer: in
+NormKind = Literal["rms", "late_rms", "gemma_rms", "litgpt_rms", "fused", "layer", "fp32_layer", "layer_1p", "centred"]
+"""late_rms: the gain in fp32 as well (OLMo 2). litgpt_rms: so does litgpt, whose square is a product. fused: one
+kernel (Megatron). fp32_layer: in
 fp32 whatever the input (OLMo). layer_1p: the gain is 1 + weight (Nemotron). centred: a layer norm of single operations
 in fp32 (Cohere)."""
 Activation = Literal["silu", "gelu", "gelu_tanh", "gelu_new", "relu", "relu2", "xielu", "bloom_gelu"]
-Modules = Literal["transformers", "litgpt"]
+Modules = Literal["transformers", "litgpt", "torchtune", "megatron"]
 Component = Literal["embeddings", "attention", "mlp", "experts", "norms", "head"]
 
 
@@ -124,7 +125,7 @@ class Rotary:
     stored: bool = False
     """Cosines and sines are rows of a stored table (GPT-J)."""
     buffered: bool = False
-    """Cosines and sines of the longest sequence are buffers of the model, in fp32 (litgpt)."""
+    """Cosines and sines of the longest sequence are buffers of the model, in fp32 (litgpt, torchtune)."""
     pairs: bool = False
     """Neighbours are turned, not halves of the head (Cohere, GLM)."""
     spread: Literal["no", "once", "each"] = "no"

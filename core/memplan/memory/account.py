@@ -68,7 +68,9 @@ def exact_states(
     Experts that `expert_parallel` devices share out already are cut among the others alone.
     """
     # What is kept of a step plays no part here: set-ups that differ in nothing else share their states.
-    plain = replace(setup, checkpointing=False, loss="plain", attention="sdpa", autocast=None, dropout=0.0)
+    plain = replace(
+        setup, checkpointing=False, selective=False, loss="plain", attention="sdpa", autocast=None, dropout=0.0
+    )
     recipe = Training(
         method=training.method,
         optimizer=training.optimizer,
@@ -77,6 +79,7 @@ def exact_states(
         master_weights=training.master_weights,
         gradients_dtype=training.gradients_dtype,
         quantization=training.quantization,
+        kernels=training.kernels,
     )
     return _exact_states(architecture, plain, recipe, frozen_layers, shards, expert_parallel)
 

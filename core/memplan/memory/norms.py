@@ -9,7 +9,7 @@ from memplan.memory.tape import Parameter, Tape, Tensor
 
 def norm(tape: Tape, kind: NormKind, x: Tensor, weight: Parameter | None, bias: Parameter | None) -> Tensor:
     """A norm of any kind."""
-    if kind == "layer":
+    if kind in ("layer", "fused"):
         return op.layer_norm(tape, x, weight, bias)
     if kind == "fp32_layer":
         return op.to(tape, op.layer_norm(tape, op.to(tape, x, "fp32"), weight, bias), x.dtype)

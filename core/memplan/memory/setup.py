@@ -19,6 +19,8 @@ class Setup:
     autocast: str | None
     attention: Literal["eager", "sdpa", "flash"]
     checkpointing: bool
+    selective: bool
+    """Whether the attention's core is recomputed where a stack can do so."""
     base_trains: bool
     """Whether the layers' own weights train."""
     trains: bool
@@ -63,6 +65,7 @@ class Setup:
             autocast=None if training.autocast == "none" else training.autocast,
             attention=training.attention,
             checkpointing=training.checkpointing in ("full", "offload"),
+            selective=training.checkpointing == "selective",
             base_trains=method in ("full", "freeze"),
             trains=method != "inference",
             embeddings_train=method == "full" or (freezes and training.freeze.embeddings),

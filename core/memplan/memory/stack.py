@@ -38,6 +38,11 @@ class Stack:
     """4-bit products keep their input, as bitsandbytes' did before 0.43."""
 
     @property
+    def unfused_attention(self) -> bool:
+        """Whether training runs attention as single operations whatever a plan says: MLX does."""
+        return self.kernels == "mlx"
+
+    @property
     def packs_head(self) -> bool:
         """Whether the head is packed in 4 bit as all linear modules are (Lightning's plug-in for bitsandbytes)."""
         return self.kernels == "litgpt"
@@ -45,12 +50,14 @@ class Stack:
     @property
     def asks_inputs_for_gradients(self) -> bool:
         """Whether embeddings are told to need gradients where checkpoints need some."""
-        return self.kernels != "litgpt"
+        return self.kernels not in ("litgpt", "torchtune", "megatron")
 
     @property
     def reentrant(self) -> bool:
-        """Checkpoints before transformers 5 recompute a layer to its end and hold its output through its backward."""
-        return self.version < (5, 0)
+        """Checkpoints before transformers 5 recompute a layer to its end and hold its output through its backward; so
+        do Megatron's.
+        """
+        return self.version < (5, 0) or self.kernels == "megatron"
 
     @property
     def experts_are_modules(self) -> bool:
@@ -83,10 +90,20 @@ def stack_of(training: Training, *, own_modules: bool = True) -> Stack:
     Versions before 5 are taken to run under the Trainer, which drops the outputs.
     """
     if training.kernels == "litgpt" and own_modules:
-        old = is_version(training.kernels_version or "") and version_of(training.kernels_version) < LITGPT_BNB_043
-        return Stack(kernels="litgpt", keeps_packed_inputs=old)
+        version = version_of_stack(training)
+        return Stack(kernels="litgpt", keeps_packed_inputs=version is not None and version < LITGPT_BNB_043)
+    if training.kernels == "mlx":
+        return Stack(kernels="mlx")
+    if training.kernels in ("torchtune", "megatron") and own_modules:
+        return Stack(kernels=training.kernels)
     version = version_of(training.kernels_version)
     return Stack(version=version, releases_outputs=training.trainer != "none" or version < (5, 0))
+
+
+def version_of_stack(training: Training) -> tuple[int, int] | None:
+    """The version of the kernels that a plan names, if it names one that can be read."""
+    text = training.kernels_version or ""
+    return version_of(text) if is_version(text) else None
 
 
 def version_of(text: str | None) -> tuple[int, int]:

@@ -321,7 +321,8 @@ def packed_scale_bytes(values: int, *, double_quant: bool) -> int:
 def position_bytes(architecture: Architecture, sequence: Size) -> Size:
     """Cosines and sines of the longest sequence, in fp32, where they are buffers of the model."""
     layers = [layer for layer in architecture.kinds if layer.attention.rotary.buffered]
-    return sum(2 * 4 * sequence * width for _, width in rotary_tables(layers))
+    half = any(layer.attention.rotary.form == "half_cosines" for layer in layers)
+    return sum(2 * 4 * sequence * width // (2 if half else 1) for _, width in rotary_tables(layers))
 
 
 def buffer_bytes(architecture: Architecture) -> int:

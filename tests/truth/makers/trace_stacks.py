@@ -205,7 +205,64 @@ class LitGpt:
         return logits, chunked_cross_entropy(logits, ids[..., 1:])
 
 
-STACKS: dict[str, Callable[[dict[str, Any]], Any]] = {"litgpt": LitGpt}
+class TorchTune:
+    """torchtune as its single-device recipes run it, without torch.compile. What it imports and never calls here
+    (datasets, tokenizers) may be stubs."""
+
+    CHUNKS = 8
+
+    def __init__(self, case: dict[str, Any]) -> None:
+        from torchtune.models.llama3_1._position_embeddings import Llama3ScaledRoPE
+        from torchtune.models.llama3_2._component_builders import llama3_2, lora_llama3_2
+        from torchtune.modules import TransformerSelfAttentionLayer
+        from torchtune.modules.peft import get_adapter_params, set_trainable_params
+
+        # Frequencies are scaled by their values, which fake tensors do not have.
+        Llama3ScaledRoPE.apply_scaling = lambda self, frequencies, *_, **__: frequencies
+        model, adapted = case["model"], case["method"] == "lora"
+        lora = {**LORA, **case.get("lora", {})}
+        shape = {
+            "vocab_size": model["vocab_size"],
+            "num_layers": model["num_hidden_layers"],
+            "num_heads": model["num_attention_heads"],
+            "num_kv_heads": model["num_key_value_heads"],
+            "embed_dim": model["hidden_size"],
+            "intermediate_dim": model["intermediate_size"],
+            "max_seq_len": case["sequence_length"],
+            "tie_word_embeddings": model.get("tie_word_embeddings", False),
+        }
+        self.case = case
+        with default_dtype(DTYPES[case["weights_dtype"]]):
+            self.model = lora_llama3_2(**self._adapters(lora), **shape) if adapted else llama3_2(**shape)
+        if adapted:
+            set_trainable_params(self.model, get_adapter_params(self.model))
+        if case["checkpointing"] == "full":
+            checkpoint(self.model, TransformerSelfAttentionLayer)
+        if case["loss"] == "chunked":
+            self.model.set_num_output_chunks(self.CHUNKS)
+
+    def _adapters(self, lora: dict[str, Any]) -> dict[str, Any]:
+        every = lora["targets"] == "all-linear"
+        names = {"q_proj": "q_proj", "k_proj": "k_proj", "v_proj": "v_proj", "o_proj": "output_proj"}
+        return {
+            "lora_attn_modules": [own for name, own in names.items() if every or name in lora["targets"]],
+            "apply_lora_to_mlp": every or "gate_proj" in lora["targets"],
+            "lora_rank": lora["rank"],
+            "lora_alpha": 16,
+            "lora_dropout": lora["dropout"],
+        }
+
+    def loss(self, ids: torch.Tensor) -> tuple[Any, torch.Tensor]:
+        from torchtune.modules.loss import CEWithChunkedOutputLoss
+
+        logits = self.model(ids)
+        labels = torch.hstack((ids[..., 1:], torch.full((ids.shape[0], 1), -100)))
+        if self.case["loss"] == "chunked":
+            return None, CEWithChunkedOutputLoss(self.CHUNKS)(logits, labels)
+        return None, torch.nn.CrossEntropyLoss()(logits.reshape(-1, logits.size(-1)), labels.reshape(-1))
+
+
+STACKS: dict[str, Callable[[dict[str, Any]], Any]] = {"litgpt": LitGpt, "torchtune": TorchTune}
 
 
 def trace(case: dict[str, Any]) -> dict[str, Any]:

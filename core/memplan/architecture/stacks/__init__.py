@@ -6,14 +6,23 @@ from functools import lru_cache
 
 from memplan.architecture.parts import Architecture
 from memplan.architecture.stacks.litgpt import of_litgpt
+from memplan.architecture.stacks.megatron import of_megatron
+from memplan.architecture.stacks.torchtune import of_torchtune
 from memplan.plan.training import Kernels
 
 
 @lru_cache(maxsize=512)
-def run_by(architecture: Architecture, kernels: Kernels) -> Architecture:
-    """The model as a stack's own modules hold it; as it is where they are not known."""
+def run_by(architecture: Architecture, kernels: Kernels, version: tuple[int, int] | None = None) -> Architecture:
+    """The model as a stack's own modules hold it, those of the newest version where none is given.
+
+    It stays as it is where they are not known.
+    """
     if kernels == "litgpt":
         return of_litgpt(architecture) or architecture
+    if kernels == "megatron":
+        return of_megatron(architecture) or architecture
+    if kernels == "torchtune":
+        return of_torchtune(architecture, version) or architecture
     return architecture
 
 

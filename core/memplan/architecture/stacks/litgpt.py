@@ -16,6 +16,7 @@ _ACTIVATIONS: dict[Activation, Activation] = {
     "gelu_new": "gelu_tanh",
 }
 """litgpt runs PyTorch's own gelu where transformers has an older one."""
+_NORMS = ("rms", "late_rms", "gemma_rms", "layer")
 _CUTS = ("no", "by_part", "by_head")
 
 
@@ -32,7 +33,7 @@ def of_litgpt(architecture: Architecture) -> Architecture | None:
         layers[layer] = own
     norm = _norm(architecture.final_norm)
     around = (architecture.positions, architecture.projections, architecture.embedding_norm, architecture.idle)
-    if norm is None or any(around) or architecture.logits_softcap or architecture.logits_scale:
+    if norm is None or not _is_known(norm) or any(around) or architecture.logits_softcap or architecture.logits_scale:
         return None
     if len(architecture.rotary_tables) != 1:
         return None
@@ -52,6 +53,9 @@ def _layer(layer: Layer) -> Layer | None:
     activation = _ACTIVATIONS.get(mlp.activation)
     own = _attention(attention)
     if own is None or activation is None or layer.post_norm or layer.residual_scale:
+        return None
+    around = (layer.attention_norm, layer.mlp_norm, layer.attention_out_norm, layer.mlp_out_norm)
+    if not all(map(_is_known, (*around, own.query_norm, own.key_norm))):
         return None
     return replace(
         layer,
@@ -116,6 +120,11 @@ def _attention(attention: Attention) -> Attention | None:
         dropout=0.0,
         window=None,
     )
+
+
+def _is_known(norm: Norm | None) -> bool:
+    """litgpt has two kinds of norms, each with a gain over the whole of its axis."""
+    return norm is None or (norm.affine and norm.kind in (*_NORMS, "litgpt_rms") and not norm.heads)
 
 
 def _norm(norm: Norm | None) -> Norm | None:

@@ -10,6 +10,7 @@ from memplan.memory import products
 from memplan.memory.blocks.context import Context
 from memplan.memory.blocks.joining import sliced
 from memplan.memory.blocks.joining import split as cut
+from memplan.memory.blocks.mlx import unfused_attention
 from memplan.memory.blocks.own_scores import own_scores
 from memplan.memory.blocks.rotary import joined, rotary
 from memplan.memory.blocks.sinks import beside_sink, less_the_largest, weights_beside_sink
@@ -168,6 +169,8 @@ def scores(
 ) -> Tensor:
     """What queries find: fused, step by step, or a CPU's plain products."""
     tape, parts = ctx.tape, ctx.setup.context_parts
+    if ctx.setup.stack.unfused_attention and isinstance(spec, Attention):
+        return unfused_attention(ctx, spec, q, k, v)
     mask = ctx.masks.get(spec.window) if own_mask is None else own_mask
     groups = spec.heads // spec.kv_heads
     fused = is_fused(ctx.setup.attention, spec)

@@ -7,7 +7,7 @@ from memplan.architecture.latent_parts import LatentAttention
 from memplan.architecture.linear_parts import GatedDelta, Nothing, ShortConvolution, StateMixer, StateSpace
 from memplan.architecture.parts import Attention, Layer, Mlp
 from memplan.memory import operations as op
-from memplan.memory.blocks import litgpt
+from memplan.memory.blocks import litgpt, megatron, torchtune
 from memplan.memory.blocks.attention import attention
 from memplan.memory.blocks.context import Context
 from memplan.memory.blocks.delta import gated_delta
@@ -22,6 +22,10 @@ def layer(ctx: Context, spec: Layer, x: Tensor) -> Tensor:
     """One decoder layer: hidden states in, hidden states out."""
     if spec.modules_of == "litgpt":
         return litgpt.layer(ctx, spec, x)
+    if spec.modules_of == "megatron":
+        return megatron.layer(ctx, spec, x)
+    if spec.modules_of == "torchtune":
+        return torchtune.layer(ctx, spec, x)
     before = _weights_of_the_layer_before(ctx, spec.attention)
     y = _parallel_layer(ctx, spec, x) if spec.parallel else _serial_layer(ctx, spec, x)
     ctx.returned_weights = None

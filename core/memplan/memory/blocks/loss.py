@@ -5,6 +5,7 @@ from __future__ import annotations
 from memplan.architecture.parts import Architecture
 from memplan.memory import operations as op
 from memplan.memory import products
+from memplan.memory.blocks import megatron, torchtune
 from memplan.memory.blocks.context import Context
 from memplan.memory.blocks.litgpt_loss import litgpt_head_and_loss
 from memplan.memory.storage import LOGITS, Size
@@ -21,6 +22,10 @@ def head_and_loss(
     with ctx.tape.inside(architecture.head.name, LOGITS):
         if ctx.setup.stack.kernels == "litgpt" and ctx.setup.loss != "fused":
             return litgpt_head_and_loss(ctx, architecture, last, _head_weights(ctx, architecture), with_loss)
+        if ctx.setup.stack.kernels == "megatron" and ctx.setup.loss == "plain":
+            return megatron.head_and_loss(ctx, architecture, last, _head_weights(ctx, architecture), with_loss)
+        if ctx.setup.stack.kernels == "torchtune" and ctx.setup.loss != "fused":
+            return torchtune.head_and_loss(ctx, architecture, last, _head_weights(ctx, architecture), with_loss)
         x = last[0]
         if with_loss and ctx.setup.loss == "fused":
             return None, _fused_loss(ctx, architecture, x)
