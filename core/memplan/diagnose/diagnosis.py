@@ -12,7 +12,7 @@ from memplan.diagnose.amounts import Amount
 from memplan.diagnose.belief import is_absurd
 from memplan.diagnose.causes import Cause, causes, short_by
 from memplan.diagnose.matching import Match, matches, named_by_shape
-from memplan.diagnose.message import Message
+from memplan.diagnose.message import Message, MessageKind
 from memplan.diagnose.places import VISION
 from memplan.diagnose.request import says_nothing
 from memplan.errors import MemplanError
@@ -26,6 +26,14 @@ from memplan.units import Unit, format_bytes
 MOST_MATCHES = 4
 _OTHER_CARD = 0.06
 """Drivers and error correction take up to so much of the same card."""
+_VENDORS: dict[MessageKind, tuple[str, ...]] = {
+    "cuda": ("NVIDIA",),
+    "hip": ("AMD",),
+    "mps": ("Apple",),
+    "mlx": ("Apple",),
+    "metal": ("Apple",),
+}
+"""Whose devices a message can be of."""
 LIKELY = 2.0
 """A misfit up to which a match is named as the likely one."""
 
@@ -214,7 +222,7 @@ def _levers(message: Message, scenario: Scenario, now: Estimate, unit: Unit) -> 
 def _room(message: Message, now: Estimate) -> int:
     """What the card that the message speaks of gives this process."""
     if message.total is None:
-        return now.usable_bytes
+        return now.usable_bytes if message.limit is None else message.limit.middle_bytes
     others = message.other_processes
     return message.total.middle_bytes - (others.middle_bytes if others is not None else 0)
 
@@ -225,7 +233,11 @@ def _difference(message: Message, found: tuple[Match, ...], now: Estimate, unit:
 
 
 def _other_card(message: Message, now: Estimate, unit: Unit) -> str:
-    planned = catalog_device(now.device_id).framework_total_bytes
+    device = catalog_device(now.device_id)
+    vendors = _VENDORS.get(message.kind)
+    if vendors is not None and device.vendor not in vendors:
+        return f"The message is of {message.kind_title}, the plan's device is {now.device_name}."
+    planned = device.framework_total_bytes
     if message.total is None or abs(message.total.middle_bytes / planned - 1) < _OTHER_CARD:
         return ""
     return (

@@ -168,6 +168,13 @@ def test_a_run_that_is_not_as_planned_is_told() -> None:
     assert "not as planned" in diagnosed("oom-133", by_id["oom-133"]).plan_differs
 
 
+def test_another_makers_device_is_told_and_its_limit_counts() -> None:
+    """An MPS message against a plan on an A100: what saves enough there saves too little for 18 GB."""
+    found = diagnosed("oom-015", Scenario.model_validate({"model": {"catalog": "meta-llama/Llama-3.1-8B"}}))
+    assert found.plan_differs.startswith("The message is of PyTorch on Apple silicon (MPS), the plan's device is A100")
+    assert not any(one.is_enough for one in found.levers if one.offer.saving_bytes < 50 * GIB)
+
+
 def test_without_a_plan_a_named_model_is_looked_through() -> None:
     text = f"huggyllama/llama-7b\n{RECORDS['oom-035']['text']}"
     reading = read_messages(text)
