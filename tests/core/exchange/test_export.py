@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import ast
 import json
+import os
 import re
-import shutil
 import subprocess
 from contextlib import suppress
 from pathlib import Path
@@ -359,12 +359,18 @@ def test_the_script_is_python(scenario: Scenario) -> None:
     ast.parse(export_scenario(scenario, "script").text)
 
 
-TRACE_PYTHON = "/opt/trace/bin/python"
+LIBRARIES = os.environ.get("MEMPLAN_LIBRARIES_PYTHON", "")
+"""A Python that has transformers, peft and accelerate, for who develops memplan."""
 ACCEPTS = """
-import json, sys
+import json, sys, tempfile
+from accelerate.commands.config.config_args import load_config_from_file
 from transformers import TrainingArguments
 from peft import LoraConfig
-for arguments, adapter in json.load(sys.stdin):
+for arguments, adapter, launcher in json.load(sys.stdin):
+    with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
+        file.write(launcher)
+        file.flush()
+        assert load_config_from_file(file.name).num_processes == 2
     if not isinstance(arguments.get("deepspeed"), dict):
         TrainingArguments(**{**arguments, "bf16": False, "fp16": False, "use_cpu": True, "optim": arguments["optim"]})
     if adapter:
@@ -374,21 +380,31 @@ print("accepted")
 
 
 @pytest.mark.slow
-def test_transformers_and_peft_accept_the_script(tmp_path: Path) -> None:
+def test_transformers_peft_and_accelerate_accept_exports(tmp_path: Path) -> None:
     """A check for development: where the libraries are not installed, it is skipped."""
     from memplan.exchange.export import trainer_script
 
-    python = shutil.which(TRACE_PYTHON)
-    if python is None:
-        pytest.skip("transformers and peft are not installed")
+    if not LIBRARIES:
+        pytest.skip("MEMPLAN_LIBRARIES_PYTHON names no Python with transformers, peft and accelerate")
     cases = [
         made({"method": method, "optimizer": optimizer, "checkpointing": "full"}, {"devices": 2, "sharding": {"strategy": strategy}})
         for method in ("full", "lora")
         for optimizer in ("adamw", "adamw_8bit", "adafactor")
-        for strategy in ("none", "fsdp1", "fsdp2")
+        for strategy in ("ddp", "fsdp1", "fsdp2", "zero2", "zero3")
     ]  # fmt: skip
-    content = json.dumps([(trainer_script.arguments(case), trainer_script.adapter(case)) for case in cases])
+    content = json.dumps(
+        [
+            (trainer_script.arguments(case), trainer_script.adapter(case), export_scenario(case, "accelerate").text)
+            for case in cases
+        ]
+    )
     result = subprocess.run(
-        [python, "-c", ACCEPTS], input=content, capture_output=True, text=True, timeout=300, check=False, cwd=tmp_path
+        [LIBRARIES, "-c", ACCEPTS],
+        input=content,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+        cwd=tmp_path,
     )
     assert result.stdout.strip() == "accepted", result.stderr[-2000:]
