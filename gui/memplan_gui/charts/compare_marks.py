@@ -4,23 +4,27 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QPainter, QPen
+from PySide6.QtCore import QPointF, QRectF
+from PySide6.QtGui import QPainter
 
 from memplan import TERM_LOOKS, Estimate, format_bytes, text_on
 from memplan_gui.charts.axis import AXIS_HEIGHT, paint_axis, paint_grid
-from memplan_gui.charts.look import ChartLook, TextKind, fill_term, hatch
+from memplan_gui.charts.look import ChartLook, fill_term
+from memplan_gui.charts.row_pieces import (
+    GAP,
+    TOP,
+    names_width,
+    paint_figure,
+    paint_name,
+    paint_over,
+    paint_usable_label,
+    usable_pen,
+)
 from memplan_gui.charts.scale import Scale, axis_end
-from memplan_gui.icons import paint_icon
 from memplan_gui.presenters.compare import Compared, Comparison
 
-TOP = 20.0
 ROW_HEIGHT = 40.0
 BAR_HEIGHT = 24.0
-ICON = 14.0
-GAP = 8.0
-MOST_NAME_SHARE = 0.3
-OVER_SPACING = 13.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +60,7 @@ def height_of(compared: Comparison) -> int:
 
 def marks_of(compared: Comparison, look: ChartLook, width: float) -> CompareMarks:
     """Lay the chart out in a width."""
-    names = max((look.width("bold", one.name) for one in compared.scenarios), default=0.0)
-    left = min(names, width * MOST_NAME_SHARE) + ICON + 3 * GAP
+    left = names_width(look, [one.name for one in compared.scenarios], width)
     figures = look.width("body", format_bytes(max(compared.longest, 1), compared.unit)) + 2 * GAP
     area = QRectF(left, TOP, max(width - left - 2 * GAP, 40.0), len(compared.scenarios) * ROW_HEIGHT)
     end = axis_end(compared.longest, compared.usable, figures / area.width())
@@ -70,23 +73,14 @@ def paint_comparison(painter: QPainter, marks: CompareMarks) -> None:
     paint_grid(painter, marks.compared.unit, marks.area, marks.scale, marks.look)
     paint_axis(painter, marks.compared.unit, marks.area, marks.scale, marks.look)
     for row, one in enumerate(marks.compared.scenarios):
-        _paint_name(painter, marks, row, one)
+        strip = marks.row_rect(row)
+        strip.setRight(marks.area.left())
+        bold = row == marks.compared.current
+        paint_name(painter, marks.look, strip, one.name, bold=bold, sign=(one.icon, one.role))
         if one.estimate is not None:
             _paint_bar(painter, marks, row, one, one.estimate)
     _paint_usable_label(painter, marks)
     painter.restore()
-
-
-def _paint_name(painter: QPainter, marks: CompareMarks, row: int, one: Compared) -> None:
-    look, strip = marks.look, marks.row_rect(row)
-    sign = QRectF(GAP / 2, strip.center().y() - ICON / 2, ICON, ICON)
-    painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
-    paint_icon(painter, one.icon, sign, look.colour(one.role))
-    painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
-    kind: TextKind = "bold" if row == marks.compared.current else "body"
-    place = QRectF(sign.right() + GAP, strip.top(), marks.area.left() - sign.right() - 2 * GAP, strip.height())
-    painter.setPen(look.colour("text"))
-    look.write(painter, kind, look.elided(kind, one.name, place.width()), place)
 
 
 def _paint_bar(painter: QPainter, marks: CompareMarks, row: int, one: Compared, estimate: Estimate) -> None:
@@ -101,37 +95,23 @@ def _paint_bar(painter: QPainter, marks: CompareMarks, row: int, one: Compared, 
             painter.setPen(look.colour(text_on(term.colour)))
             look.write(painter, "caption", figure, rect, "centre")
     if bar.total > estimate.usable_bytes:
-        over = marks.bar_rect(row, estimate.usable_bytes, bar.total)
-        hatch(painter, over, look.colour("does_not_fit"), rising=False, width=2, spacing=OVER_SPACING)
-        painter.setPen(QPen(look.colour("does_not_fit"), 2))
-        painter.drawRect(over)
+        paint_over(painter, look, marks.bar_rect(row, estimate.usable_bytes, bar.total))
     _paint_usable(painter, marks, row, estimate.usable_bytes)
-    end = marks.bar_rect(row, bar.total, bar.total)
-    text = format_bytes(bar.total, marks.compared.unit)
-    place = QRectF(end.left() + GAP, end.top(), look.width("body", text), end.height())
-    painter.fillRect(place.adjusted(-2, 2, 2, -2), look.colour("window"))
-    painter.setPen(look.colour("text"))
-    look.write(painter, "body", text, place)
+    figure = format_bytes(bar.total, marks.compared.unit)
+    paint_figure(painter, look, marks.bar_rect(row, bar.total, bar.total), figure, bold=False)
 
 
 def _paint_usable(painter: QPainter, marks: CompareMarks, row: int, usable_bytes: int) -> None:
     """What the scenario's own device gives, as a dashed line across its row."""
     strip = marks.row_rect(row)
     x = round(marks.scale.x(usable_bytes)) + 0.5
-    pen = QPen(marks.look.colour("text"), 2)
-    pen.setStyle(Qt.PenStyle.CustomDashLine)
-    pen.setDashPattern([3, 2])
-    painter.setPen(pen)
+    painter.setPen(usable_pen(marks.look))
     painter.drawLine(QPointF(x, strip.top() + 3), QPointF(x, strip.bottom() - 3))
 
 
 def _paint_usable_label(painter: QPainter, marks: CompareMarks) -> None:
     """Name the dashed line where it is the same for all; where it is not, the table says what each device gives."""
-    compared, look, area = marks.compared, marks.look, marks.area
+    compared = marks.compared
     if compared.shared_device:
         text = f"{format_bytes(compared.usable, compared.unit)} usable · {compared.shared_device}"
-        text = look.elided("caption", text, area.width())
-        width = look.width("caption", text)
-        left = min(max(marks.scale.x(compared.usable) - width / 2, area.left()), area.right() - width)
-        painter.setPen(look.colour("text"))
-        look.write(painter, "caption", text, QRectF(left, 0, width, TOP))
+        paint_usable_label(painter, marks.look, marks.area, marks.scale.x(compared.usable), text)

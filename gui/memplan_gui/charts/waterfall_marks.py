@@ -4,26 +4,30 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtCore import QPointF, QRectF
 from PySide6.QtGui import QPainter, QPen
 
 from memplan import TERM_LOOKS, format_bytes, text_on
 from memplan_gui.charts.axis import AXIS_HEIGHT, paint_axis, paint_grid
 from memplan_gui.charts.legend import BEYOND, legend_height, paint_legend, place_entries
-from memplan_gui.charts.look import ChartLook, TextKind, fill_term, hatch
+from memplan_gui.charts.look import ChartLook, fill_term
+from memplan_gui.charts.row_pieces import (
+    GAP,
+    TOP,
+    names_width,
+    paint_figure,
+    paint_name,
+    paint_over,
+    paint_usable_label,
+    usable_pen,
+)
 from memplan_gui.charts.scale import Scale, axis_end
-from memplan_gui.icons import paint_icon
 from memplan_gui.presenters.make_fit import Waterfall, WaterfallRow
 from memplan_gui.presenters.stack import Segment
 from memplan_gui.presenters.verdict import ICONS
 
-TOP = 20.0
 ROW_HEIGHT = 30.0
 BAR_HEIGHT = 20.0
-ICON = 14.0
-GAP = 8.0
-MOST_NAME_SHARE = 0.3
-OVER_SPACING = 13.0
 LEGEND_GAP = 4.0
 
 
@@ -61,8 +65,7 @@ def _legend_texts(chart: Waterfall) -> list[str]:
 
 def marks_of(chart: Waterfall, look: ChartLook, width: float) -> WaterfallMarks:
     """Lay the chart out in a width."""
-    names = max(look.width("bold", row.title) for row in chart.rows)
-    left = min(names, width * MOST_NAME_SHARE) + ICON + 3 * GAP
+    left = names_width(look, [row.title for row in chart.rows], width)
     figures = max(look.width("bold", row.figure) for row in chart.rows) + 2 * GAP
     area = QRectF(left, TOP, max(width - left - 2 * GAP, 40.0), len(chart.rows) * ROW_HEIGHT)
     end = axis_end(chart.longest, chart.usable, figures / area.width())
@@ -76,28 +79,17 @@ def paint_waterfall(painter: QPainter, marks: WaterfallMarks) -> None:
     paint_grid(painter, marks.chart.unit, marks.area, marks.scale, marks.look)
     paint_axis(painter, marks.chart.unit, marks.area, marks.scale, marks.look)
     for row, one in enumerate(marks.chart.rows):
-        _paint_name(painter, marks, row, one)
+        strip = QRectF(0, marks.area.top() + row * ROW_HEIGHT, marks.area.left(), ROW_HEIGHT)
+        sign = (ICONS[one.verdict], one.verdict) if one.is_whole else None
+        paint_name(painter, marks.look, strip, one.title, bold=one.is_whole, sign=sign)
         _paint_bar(painter, marks, row, one)
         _paint_join(painter, marks, row)
     _paint_usable(painter, marks)
     for row, one in enumerate(marks.chart.rows):
-        _paint_figure(painter, marks, row, one)
+        paint_figure(painter, marks.look, marks.bar_rect(row, one.end, one.end), one.figure, bold=one.is_whole)
     entries = place_entries(_legend_texts(marks.chart), marks.look, marks.area.right())
     paint_legend(painter, entries, QPointF(0, marks.area.bottom() + AXIS_HEIGHT + LEGEND_GAP), marks.look)
     painter.restore()
-
-
-def _paint_name(painter: QPainter, marks: WaterfallMarks, row: int, one: WaterfallRow) -> None:
-    look, top = marks.look, marks.area.top() + row * ROW_HEIGHT
-    sign = QRectF(GAP / 2, top + (ROW_HEIGHT - ICON) / 2, ICON, ICON)
-    if one.is_whole:
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
-        paint_icon(painter, ICONS[one.verdict], sign, look.colour(one.verdict))
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
-    kind: TextKind = "bold" if one.is_whole else "body"
-    place = QRectF(sign.right() + GAP, top, marks.area.left() - sign.right() - 2 * GAP, ROW_HEIGHT)
-    painter.setPen(look.colour("text"))
-    look.write(painter, kind, look.elided(kind, one.title, place.width()), place)
 
 
 def _paint_bar(painter: QPainter, marks: WaterfallMarks, row: int, one: WaterfallRow) -> None:
@@ -110,9 +102,7 @@ def _paint_bar(painter: QPainter, marks: WaterfallMarks, row: int, one: Waterfal
         painter.drawRect(marks.bar_rect(row, one.start, one.end))
     if one.is_whole and one.end > marks.chart.usable:
         over = marks.bar_rect(row, marks.chart.usable, one.end)
-        hatch(painter, over, look.colour("does_not_fit"), rising=False, width=2, spacing=OVER_SPACING)
-        painter.setPen(QPen(look.colour("does_not_fit"), 2))
-        painter.drawRect(over)
+        paint_over(painter, look, over)
     for segment in one.segments:
         _paint_size(painter, marks, row, segment)
 
@@ -151,22 +141,7 @@ def _paint_join(painter: QPainter, marks: WaterfallMarks, row: int) -> None:
 def _paint_usable(painter: QPainter, marks: WaterfallMarks) -> None:
     chart, look, area = marks.chart, marks.look, marks.area
     x = round(marks.scale.x(chart.usable)) + 0.5
-    pen = QPen(look.colour("text"), 2)
-    pen.setStyle(Qt.PenStyle.CustomDashLine)
-    pen.setDashPattern([3, 2])
-    painter.setPen(pen)
+    painter.setPen(usable_pen(look))
     painter.drawLine(QPointF(x, area.top() - 2), QPointF(x, area.bottom()))
-    text = look.elided("caption", f"{format_bytes(chart.usable, chart.unit)} usable · {chart.device}", area.width())
-    width = look.width("caption", text)
-    left = min(max(x - width / 2, area.left()), area.right() - width)
-    look.write(painter, "caption", text, QRectF(left, 0, width, TOP - 4))
-
-
-def _paint_figure(painter: QPainter, marks: WaterfallMarks, row: int, one: WaterfallRow) -> None:
-    look = marks.look
-    kind: TextKind = "bold" if one.is_whole else "body"
-    end = marks.bar_rect(row, one.end, one.end)
-    place = QRectF(end.left() + GAP, end.top(), look.width(kind, one.figure), end.height())
-    painter.fillRect(place.adjusted(-2, 2, 2, -2), look.colour("window"))
-    painter.setPen(look.colour("text"))
-    look.write(painter, kind, one.figure, place)
+    text = f"{format_bytes(chart.usable, chart.unit)} usable · {chart.device}"
+    paint_usable_label(painter, look, area, x, text)

@@ -1,0 +1,71 @@
+"""What charts of named rows share: names and signs, what is beyond usable, the dashed line, a figure after a bar."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QRectF, Qt
+from PySide6.QtGui import QPainter, QPen
+
+from memplan_gui.charts.look import ChartLook, TextKind, hatch
+from memplan_gui.icons import paint_icon
+
+ICON = 14.0
+GAP = 8.0
+TOP = 20.0
+"""Above the rows: the words of the usable line."""
+OVER_SPACING = 13.0
+_MOST_NAME_SHARE = 0.3
+
+
+def names_width(look: ChartLook, names: list[str], width: float) -> float:
+    """The room left of the bars: the longest name, a third of the chart at most, and the sign before it."""
+    longest = max((look.width("bold", name) for name in names), default=0.0)
+    return min(longest, width * _MOST_NAME_SHARE) + ICON + 3 * GAP
+
+
+def paint_name(
+    painter: QPainter, look: ChartLook, strip: QRectF, name: str, *, bold: bool, sign: tuple[str, str] | None
+) -> None:
+    """Write a row's name at the right of its sign: an icon and the role that colours it. The strip ends at the bars."""
+    place = QRectF(strip.left() + GAP / 2, strip.center().y() - ICON / 2, ICON, ICON)
+    if sign is not None:
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
+        paint_icon(painter, sign[0], place, look.colour(sign[1]))
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
+    kind: TextKind = "bold" if bold else "body"
+    left = place.right() + GAP
+    words = QRectF(left, strip.top(), strip.right() - left - GAP, strip.height())
+    painter.setPen(look.colour("text"))
+    look.write(painter, kind, look.elided(kind, name, words.width()), words)
+
+
+def paint_over(painter: QPainter, look: ChartLook, over: QRectF) -> None:
+    """Hatch the part of a bar that is beyond usable."""
+    hatch(painter, over, look.colour("does_not_fit"), rising=False, width=2, spacing=OVER_SPACING)
+    painter.setPen(QPen(look.colour("does_not_fit"), 2))
+    painter.drawRect(over)
+
+
+def usable_pen(look: ChartLook) -> QPen:
+    """The dashed line of what a device gives."""
+    pen = QPen(look.colour("text"), 2)
+    pen.setStyle(Qt.PenStyle.CustomDashLine)
+    pen.setDashPattern([3, 2])
+    return pen
+
+
+def paint_usable_label(painter: QPainter, look: ChartLook, area: QRectF, x: float, text: str) -> None:
+    """Name the dashed line at x, above the rows and within their width."""
+    text = look.elided("caption", text, area.width())
+    width = look.width("caption", text)
+    left = min(max(x - width / 2, area.left()), area.right() - width)
+    painter.setPen(look.colour("text"))
+    look.write(painter, "caption", text, QRectF(left, 0, width, TOP - 4))
+
+
+def paint_figure(painter: QPainter, look: ChartLook, bar: QRectF, figure: str, *, bold: bool) -> None:
+    """Write a figure behind a bar, on the chart's ground so that no line crosses it."""
+    kind: TextKind = "bold" if bold else "body"
+    place = QRectF(bar.right() + GAP, bar.top(), look.width(kind, figure), bar.height())
+    painter.fillRect(place.adjusted(-2, 2, 2, -2), look.colour("window"))
+    painter.setPen(look.colour("text"))
+    look.write(painter, kind, figure, place)
