@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from memplan import catalog
+from memplan.catalog.own_devices import devices_file, read_custom_devices
 from memplan.cli.ending import run
-from memplan.custom_devices import devices_file, read_custom_devices
 from memplan.errors import UnknownEntryError
 from memplan.estimate import estimate
 from memplan.fit import device_fits

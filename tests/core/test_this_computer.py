@@ -11,12 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from memplan import catalog, this_computer
+from memplan import catalog
+from memplan.catalog import computer
+from memplan.catalog.computer import Reading, look
+from memplan.catalog.computer_devices import WDDM_NOTE, devices_of
 from memplan.cli.ending import run
-from memplan.computer_devices import WDDM_NOTE, devices_of
 from memplan.memory.process import usable_bytes
 from memplan.plan.hardware import Hardware
-from memplan.this_computer import Reading, look
 from memplan.units import GIB, MIB
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="tools are shell scripts here")
@@ -151,7 +152,7 @@ def test_nonsense_of_amd_s_tool_is_told(tmp_path: Path, prints: str) -> None:
 
 
 def test_a_tool_that_hangs_is_ended_with_all_that_it_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(this_computer, "TIME_LIMIT_SECONDS", 0.3)
+    monkeypatch.setattr(computer, "TIME_LIMIT_SECONDS", 0.3)
     late = tmp_path / "late"
     path = tool(tmp_path, "nvidia-smi", A100, then=f"( /bin/sleep 2; /usr/bin/touch '{late}' ) & /bin/sleep 60")
     began = time.monotonic()

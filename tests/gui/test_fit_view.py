@@ -15,9 +15,9 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from memplan import catalog, device_fits, fit_sentence, ranked_fits, replaced, save_plan
+from memplan.catalog.computer import Found
+from memplan.catalog.computer_devices import ThisComputer
 from memplan.cli.ending import run
-from memplan.computer_devices import ThisComputer
-from memplan.this_computer import Found
 from memplan_gui.catalog_hits import device_hits
 from memplan_gui.document import PlanDocument
 from memplan_gui.fit_view import FitView
@@ -30,7 +30,7 @@ from memplan_gui.window import Window
 @pytest.fixture(autouse=True)
 def no_computer(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Whatever the computer of the tests has, here it has nothing."""
-    monkeypatch.setattr("memplan.this_computer.look", lambda: Found(problems=("no GPU was found.",)))
+    monkeypatch.setattr("memplan.catalog.computer.look", lambda: Found(problems=("no GPU was found.",)))
     catalog.read_devices_again()
     yield
     monkeypatch.undo()

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from memplan.catalog_entries import Device
-from memplan.device_memory import framework_total, shared_memory
+from memplan.catalog.card_memory import framework_total, shared_memory
+from memplan.catalog.entries import Device
 from memplan.disk import read_file
 from memplan.errors import MemplanError
 from memplan.json_text import read_json
@@ -27,7 +27,7 @@ from memplan.plan.problems import invalid_plan, quoted, shown
 from memplan.units import GIB, MB, MIB
 
 if TYPE_CHECKING:
-    from memplan.device_entry import CustomDevice
+    from memplan.catalog.device_entry import CustomDevice
 
 DEVICES_VARIABLE = "MEMPLAN_DEVICES"
 """The environment variable that names another file."""
@@ -112,7 +112,7 @@ def _entries(content: Any, path: Path) -> list[Any]:
 
 
 def _device(item: Any, position: int, path: Path, taken: set[str]) -> Device:
-    from memplan.device_entry import CustomDevice  # most people have no such file, and need not wait for it
+    from memplan.catalog.device_entry import CustomDevice  # most people have no such file, and need not wait for it
 
     here = f"devices[{position}]"
     try:

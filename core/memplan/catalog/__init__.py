@@ -10,13 +10,13 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any, TypeVar
 
-from memplan.catalog_entries import CatalogModel as CatalogModel
-from memplan.catalog_entries import Device as Device
-from memplan.catalog_entries import Parameters
-from memplan.catalog_search import CatalogIndex
-from memplan.computer_devices import THIS_COMPUTER as THIS_COMPUTER
-from memplan.computer_devices import ThisComputer, devices_of
-from memplan.custom_devices import CustomDevices, devices_file, read_custom_devices
+from memplan.catalog.computer_devices import THIS_COMPUTER as THIS_COMPUTER
+from memplan.catalog.computer_devices import ThisComputer, devices_of
+from memplan.catalog.entries import CatalogModel as CatalogModel
+from memplan.catalog.entries import Device as Device
+from memplan.catalog.entries import Parameters
+from memplan.catalog.own_devices import CustomDevices, devices_file, read_custom_devices
+from memplan.catalog.search import CatalogIndex
 from memplan.errors import MemplanError, UnknownEntryError
 from memplan.resources import resource
 
@@ -78,7 +78,7 @@ def custom_devices() -> CustomDevices:
 @cache
 def this_computer() -> ThisComputer:
     """What this computer has. It is asked once, with two seconds for each of its tools to answer."""
-    from memplan.this_computer import look  # few people ask
+    from memplan.catalog.computer import look  # few people ask
 
     return devices_of(look(), _known_device)
 

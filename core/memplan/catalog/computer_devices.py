@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from memplan.catalog_entries import Device
-from memplan.device_memory import apple_limit, framework_total
+from memplan.catalog.card_memory import apple_limit, framework_total
+from memplan.catalog.entries import Device
 from memplan.units import GIB, MIB, format_bytes
 
 if TYPE_CHECKING:
-    from memplan.this_computer import Found, Reading
+    from memplan.catalog.computer import Found, Reading
 
 THIS_COMPUTER = "this-computer"
 """The id under which plans and the command line find it; a second kind of device is `this-computer-2`."""
