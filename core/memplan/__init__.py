@@ -59,6 +59,7 @@ if TYPE_CHECKING:  # The same names for type checkers and editors; a test holds 
     from memplan.evidence import MeasuredEvidence as MeasuredEvidence
     from memplan.evidence import MonitorBand as MonitorBand
     from memplan.evidence import VerdictCount as VerdictCount
+    from memplan.evidence import case_title as case_title
     from memplan.evidence import evidence_groups as evidence_groups
     from memplan.evidence import evidence_rows as evidence_rows
     from memplan.evidence import measured_evidence as measured_evidence
@@ -218,7 +219,7 @@ _NAMES: dict[str, str] = {
     "estimate": "estimate",
     "evidence": (
         "EVIDENCE_KINDS EvidenceFigure EvidenceGroup EvidenceRow MeasuredEvidence MonitorBand VerdictCount "
-        "evidence_groups evidence_rows measured_evidence"
+        "case_title evidence_groups evidence_rows measured_evidence"
     ),
     "exchange": "NOTE_TITLES ImportNote Imported import_files model_answer",
     "exchange.export": "EXPORT_FORMATS Exported export_scenario",

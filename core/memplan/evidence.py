@@ -73,6 +73,11 @@ class EvidenceRow:
         return max(self.errors.items(), key=lambda item: abs(item[1]))
 
     @property
+    def title(self) -> str:
+        """The case's name for people."""
+        return case_title(self.id)
+
+    @property
     def set_up(self) -> str:
         """The set-up in words: "qlora, full checkpointing, autocast bf16"."""
         return set_up_words(self.facets)
@@ -98,6 +103,7 @@ class EvidenceGroup:
     figures: Mapping[str, EvidenceFigure]
     """By instant."""
     worst_case: str
+    """Its id."""
     worst_instant: str
     sources: tuple[str, ...]
 
@@ -147,6 +153,51 @@ _SAID: Mapping[str, tuple[str, str]] = {
 """What of a set-up is said, its default, and how. The method is always said, the rest where it is not the default."""
 SET_UP_FACETS = ("method", "checkpointing", "autocast", "attention", "sharding", "optimizer")
 """What set-ups are told apart by in the tables."""
+
+
+_FIELD_WORDS: Mapping[str, str] = {
+    "method": "{}",
+    "optimizer": "{}",
+    "optimizer_impl": "{} optimizer",
+    "micro_batch": "micro-batch {}",
+    "sequence_length": "{:,} tokens",
+    "gradient_accumulation": "accumulation {}",
+    "checkpointing": "{} checkpointing",
+    "attention": "{} attention",
+    "weights_dtype": "weights in {}",
+    "adapter_dtype": "adapters in {}",
+    "strategy": "{}",
+    "world_size": "{} devices",
+    "targets": "on {}",
+}
+"""How a case's title says a field; others go by their name."""
+
+
+def case_title(case_id: str) -> str:
+    """A case's name for people: its id names the fields that are not as by default, in the words of a plan file.
+
+    >>> case_title('llama-3.1-8b|sharding={"strategy":"fsdp2","world_size":8}|sequence_length=8192|autocast=bf16')
+    'llama-3.1-8b, fsdp2, 8 devices, 8,192 tokens, autocast bf16'
+    """
+    name, *fields = case_id.split("|")
+    return ", ".join([name, *(_field_words(*field.split("=", 1)) for field in fields)])
+
+
+def _field_words(name: str, text: str) -> str:
+    try:
+        return _value_words(name, json.loads(text))
+    except ValueError:
+        return _value_words(name, text)
+
+
+def _value_words(name: str, value: Any) -> str:
+    if isinstance(value, dict):
+        return ", ".join(_value_words(*item) for item in value.items())
+    words = name.replace("_", " ")
+    if isinstance(value, bool):
+        return words if value else f"no {words}"
+    shown = " and ".join(value) if isinstance(value, list) else value
+    return _FIELD_WORDS.get(name, f"{words} {{}}").format(shown)
 
 
 def set_up_words(facets: Mapping[str, str], names: Iterable[str] = tuple(_SAID)) -> str:

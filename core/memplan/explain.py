@@ -64,7 +64,7 @@ def _share_in_words(whole: int, largest: int) -> str:
 
 
 def _count(number: int) -> str:
-    return f"{number:,}".replace(",", "\u2009")
+    return f"{number:,}"
 
 
 def _formula(

@@ -149,7 +149,9 @@ def problem_words(problem: MemplanError) -> str:
     """Why there is no estimate, as the window says it: what to type on a command line is no remedy here."""
     remedy = "Choose another one at the left." if isinstance(problem, UnknownEntryError) else problem.remedy
     message = f"{problem.place}: {problem.message}" if problem.place else problem.message
-    return f"{message[:1].upper()}{message[1:]} {remedy}".strip()
+    first = message.partition(" ")[0].rstrip(":")
+    is_name = "." in first or "_" in first  # of a field, which is written as it stands in the file
+    return f"{message if is_name else message[:1].upper() + message[1:]} {remedy}".strip()
 
 
 def mistake_words(mistake: Exception) -> str:

@@ -69,19 +69,20 @@ class FigureDelegate(QStyledItemDelegate):
         bold: bool = False,
         role: str = "text",
         font: QFont | None = None,
+        cut: Qt.TextElideMode = Qt.TextElideMode.ElideRight,
     ) -> None:
         """Write a cell's text, cut where it lacks room."""
         font = font or self._theme.font("body", bold=bold)
         painter.setFont(font)
         painter.setPen(self._theme.colour(role))
-        painter.drawText(inner, side, self._elided(painter, font, text, inner.width()))
+        painter.drawText(inner, side, self._elided(painter, font, text, inner.width(), cut))
 
-    def _elided(self, painter: QPainter, font: QFont, text: str, width: int) -> str:
+    def _elided(self, painter: QPainter, font: QFont, text: str, width: int, cut: Qt.TextElideMode) -> str:
         key = (int(font.weight()), text, width)
         if key not in self._shown:
             if len(self._shown) > MOST_TEXTS:
                 self._shown.clear()
-            self._shown[key] = painter.fontMetrics().elidedText(text, Qt.TextElideMode.ElideRight, width)
+            self._shown[key] = painter.fontMetrics().elidedText(text, cut, width)
         return self._shown[key]
 
 

@@ -14,7 +14,7 @@ from PySide6.QtCore import (
     Qt,
     Signal,
 )
-from PySide6.QtGui import QContextMenuEvent, QKeyEvent, QPainter, QPen, QPixmap, QResizeEvent
+from PySide6.QtGui import QContextMenuEvent, QKeyEvent, QPainter, QPaintEvent, QPen, QPixmap, QResizeEvent
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QMenu, QStyleOptionViewItem
 
 from memplan_gui.charts.look import hatch
@@ -31,16 +31,17 @@ Index = QModelIndex | QPersistentModelIndex
 ICON = 14
 BAR_HEIGHT, BAR_PADDING = 12.0, 6
 OVER_SPACING = 8.0
-NAME_SHARE, MOST_NAME_WIDTH = 0.4, 300
+MOST_NAME_WIDTH = 300
+NO_ROWS = "No device matches."
 WIDTHS = {
     fits.FAVOURITE: 32,
-    fits.VERDICT: 126,
+    fits.VERDICT: 118,
     fits.DEVICE: 180,
     fits.USABLE: 66,
     fits.NEED: 96,
     fits.FREE: 66,
     fits.FEWEST: 100,
-    fits.NODES: 84,
+    fits.NODES: 78,
     fits.BATCH: 58,
     fits.TOKENS: 72,
 }
@@ -79,7 +80,8 @@ class FitDelegate(FigureDelegate):
             self._icon(painter, "advice", "tight", inner.right() - ICON, inner)
             inner = inner.adjusted(0, 0, -ICON - 6, 0)
         mark = "▸ " if row.is_own else ""
-        self.write(painter, inner, f"{mark}{row.device.name}", bold=row.is_own)
+        cut = Qt.TextElideMode.ElideMiddle  # what tells devices of a kind apart stands at the end
+        self.write(painter, inner, f"{mark}{row.device.name}", bold=row.is_own, cut=cut)
 
     def _bar(self, painter: QPainter, row: FitRow, room: QRectF) -> None:
         """What the device gives as a frame, the need in it, and what reaches out of it hatched."""
@@ -124,7 +126,7 @@ class FitTable(FigureTable):
     """Other rows are in sight, or another one is pointed at."""
 
     def __init__(self, theme: Theme) -> None:
-        self.devices = FitModel()
+        self.devices, self._theme = FitModel(), theme
         super().__init__("Devices", self.devices, theme)
         self.setObjectName("devices")
         delegate = FitDelegate(theme, self.devices)
@@ -210,8 +212,16 @@ class FitTable(FigureTable):
         """Names have more room where there is more."""
         super().resizeEvent(event)
         others = sum(width for column, width in WIDTHS.items() if column not in (fits.DEVICE, fits.NEED))
-        spare = round((self.viewport().width() - others) * NAME_SHARE)
+        spare = self.viewport().width() - others - WIDTHS[fits.NEED]
         self.horizontalHeader().resizeSection(fits.DEVICE, min(max(spare, WIDTHS[fits.DEVICE]), MOST_NAME_WIDTH))
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Say so where a filter leaves nothing."""
+        super().paintEvent(event)
+        if not self.devices.rows and self.devices.every_row:
+            painter = QPainter(self.viewport())
+            painter.setPen(self._theme.colour("muted"))
+            painter.drawText(self.viewport().rect(), Qt.AlignmentFlag.AlignCenter, NO_ROWS)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """The space bar marks the device that is pointed at."""

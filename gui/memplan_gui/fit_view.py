@@ -51,6 +51,7 @@ class FitView(AnswerView):
         super().__init__()
         self._document, self._settings, self._theme = document, settings, theme
         self._scenario: Scenario | None = None
+        self._told = Answer(None)
         self._unit: Unit = "gib"
         self._fits: tuple[DeviceFit, ...] = ()
         self._walks: FitWalks | None = None
@@ -132,7 +133,7 @@ class FitView(AnswerView):
         self.computer.start()
         if catalog.refresh_custom_devices() or scenario is not self._scenario:
             self._walks, self._answers = FitWalks(scenario, self._pause), {}
-        self._scenario, self._unit = scenario, unit
+        self._scenario, self._told, self._unit = scenario, answer, unit
         try:
             own = catalog.known_computer()
             self._fits = device_fits(scenario, (own.devices if own else ()) + catalog.devices())
@@ -157,7 +158,7 @@ class FitView(AnswerView):
 
     def _show_again(self) -> None:
         if self._scenario is not None and self.isVisible():
-            self.show_answer(self._scenario, Answer(None), self._unit)
+            self.show_answer(self._scenario, self._told, self._unit)
 
     def _show_rows(self) -> None:
         scenario = self._scenario

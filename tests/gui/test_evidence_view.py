@@ -11,7 +11,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication
 
-from memplan import basis_sentence, evidence_groups, evidence_rows, replaced, save_plan
+from memplan import basis_sentence, case_title, evidence_groups, evidence_rows, replaced, save_plan
 from memplan.cli.ending import run
 from memplan_gui.document import PlanDocument
 from memplan_gui.evidence_view import EvidenceView
@@ -40,7 +40,7 @@ def test_the_nearest_cases_are_those_of_the_command(
     run(["evidence", str(tmp_path / "a.memplan"), "--json"])
     told = json.loads(capsys.readouterr().out)["scenarios"][0]["nearest"]
     lines = view.cases.table.lines
-    assert [line.cells[0] for line in lines] == [one["id"].replace("|", " · ") for one in told]
+    assert [line.cells[0] for line in lines] == [case_title(one["id"]) for one in told]
     assert [line.cells[5] for line in lines] == [", ".join(one["differs_in"]) or "nothing that counts" for one in told]
     assert [line.cells[6] for line in lines] == [one["source"] for one in told]
     assert {line.cells[1] for line in lines} == {"Trace", "Device"}

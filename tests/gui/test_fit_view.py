@@ -63,6 +63,16 @@ def test_every_device_stands_there_in_the_order_of_what_fits(window: Window) -> 
     assert view.accessibleDescription() == view.sentence.text()
 
 
+def test_without_an_estimate_the_reason_stands_there_and_stays(window: Window) -> None:
+    view = shown(window)
+    window.document.edit("scenarios[0].model", {"config": {"model_type": "nonsense"}})
+    problem = window.answers.answer().problem
+    assert problem.startswith("config.model_type:")  # a field's name is written as it stands in the file
+    assert view.sentence.text() == problem
+    view.computer.found.emit()
+    assert view.sentence.text() == problem
+
+
 def test_nothing_is_built_or_answered_before_it_is_looked_at(window: Window, monkeypatch: pytest.MonkeyPatch) -> None:
     assert window.answer_panel.views.view("Fit") is None
     view = shown(window)

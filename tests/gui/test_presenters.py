@@ -279,7 +279,7 @@ def test_names_become_tabs_and_files() -> None:
     assert tab_text("  ") == "unnamed"
     assert file_stem("Llama 3.1 8B, SFT", "a/b") == "Llama-3.1-8B-SFT-a-b"
     assert file_stem("…") == "plan"
-    assert grouped(8_030_261_248) == "8\u2009030\u2009261\u2009248"
+    assert grouped(8_030_261_248) == "8,030,261,248"
 
 
 def test_presenters_need_no_qt() -> None:

@@ -15,6 +15,7 @@ from memplan.evidence import (
     EvidenceGrouping,
     EvidenceKind,
     EvidenceRow,
+    case_title,
     evidence_groups,
     evidence_rows,
     measured_evidence,
@@ -103,8 +104,8 @@ def _nearest(scenario: Scenario, position: int, kind: EvidenceKind) -> tuple[Evi
 def _group_table(title: str, groups: Iterable[EvidenceGroup]) -> Table:
     table = figures_table([title, "Cases", "Median", "Worst", "Worst case"], ["Cases", "Median", "Worst"])
     for group in groups:
-        figure = group.figures[_PEAK]
-        table.add_row(group.name, str(group.cases), _percent(figure.median), _percent(figure.worst), group.worst_case)
+        figure, worst = group.figures[_PEAK], case_title(group.worst_case)
+        table.add_row(group.name, str(group.cases), _percent(figure.median), _percent(figure.worst), worst)
     return table
 
 
@@ -113,7 +114,7 @@ def _row_table(rows: Iterable[EvidenceRow], scenario: Scenario) -> Table:
     for row in rows:
         differences = ", ".join(evidence_differences(row, scenario)) or "nothing that counts"
         words = f"{differences}. {row.reason}" if row.reason else differences
-        table.add_row(row.id, format_bytes(row.truth_bytes), f"{row.error:+.2%}", words)
+        table.add_row(row.title, format_bytes(row.truth_bytes), f"{row.error:+.2%}", words)
     return table
 
 

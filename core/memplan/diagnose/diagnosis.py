@@ -154,7 +154,7 @@ def _named(message: Message) -> str:
         return named_by_shape(message.kind, message.shape)
     if message.place == VISION and message.asked is not None:
         side = int((message.asked.middle_bytes / 2) ** 0.5)
-        return f"a square over image patches: {side:,} × {side:,} in 16 bit".replace(",", "\u202f")
+        return f"a square over image patches: {side:,} × {side:,} in 16 bit"
     return ""
 
 

@@ -84,9 +84,9 @@ def _other_lengths(message: Message, held: Allocation) -> Iterator[Request]:
         tokens = whole if whole >= low and whole else (low + high) // 2
         if tokens < LEAST_TOKENS or tokens == planned:
             continue
-        why = f"the plan has {planned:,} tokens in a micro-batch".replace(",", "\u202f")
+        why = f"the plan has {planned:,} tokens in a micro-batch"
         yield Request(
-            what=f"logits of {tokens:,} tokens".replace(",", "\u202f"),
+            what=f"logits of {tokens:,} tokens",
             of=_ANY_LENGTH,
             shape=(tokens, vocabulary),
             dtype=dtype,

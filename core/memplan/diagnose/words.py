@@ -135,4 +135,4 @@ def unread_sentence(reading: Reading) -> str:
 
 
 def _times(shape: tuple[int, ...]) -> str:
-    return " × ".join(f"{size:,}".replace(",", "\u202f") for size in shape)
+    return " × ".join(f"{size:,}" for size in shape)

@@ -106,7 +106,7 @@ def _terms(estimate: Estimate, unit: Unit) -> str:
 def _evidence(scenario: Scenario, unit: Unit) -> str:
     rows = [
         [
-            escape(row.id),
+            escape(row.title),
             escape(row.kind),
             _figure(format_bytes(row.truth_bytes, unit)),
             f"{row.error:+.2%}",

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from memplan import UNIT_BYTES, UNIT_NAMES, Unit
 
-THIN_SPACE = "\u2009"
 LEAST_USE = 0.45
 """An axis whose longest bar uses less of it than this is too wide."""
 LABELLED = 0.965
@@ -71,12 +70,12 @@ def value_ticks(low: float, high: float, unit: Unit, most: int) -> list[Tick]:
 
 
 def grouped(value: float, decimals: int = 0) -> str:
-    """A number with thin spaces between groups of three digits.
+    """A number with commas between groups of three digits, as every sentence writes it.
 
-    >>> grouped(8030261248).replace(THIN_SPACE, " ")
-    '8 030 261 248'
+    >>> grouped(8030261248)
+    '8,030,261,248'
     """
-    return f"{value:,.{decimals}f}".replace(",", THIN_SPACE)
+    return f"{value:,.{decimals}f}"
 
 
 def axis_end(longest: float, usable: float, room_share: float) -> float:

@@ -18,6 +18,7 @@ from memplan import (
     Scenario,
     Unit,
     basis_sentence,
+    case_title,
     evidence_differences,
     evidence_group_name,
     evidence_groups,
@@ -132,7 +133,7 @@ def _groups(mode: Mode) -> tuple[EvidenceGroup, ...]:
 
 
 def _case_line(row: EvidenceRow, scenario: Scenario, unit: Unit) -> EvidenceLine:
-    title = row.id.replace("|", " · ")
+    title = row.title
     off = [f"{name.replace('_', ' ')} {_signed(error)}" for name, error in row.errors.items() if not _is_exact(error)]
     instants = f"Off by instant: {', '.join(off)}." if off else "Exact to 0.01% at every instant that is known."
     what = f"{row.set_up}: {format_count(row.parameters)} parameters, {grouped(row.tokens)} tokens"
@@ -151,7 +152,7 @@ def _case_line(row: EvidenceRow, scenario: Scenario, unit: Unit) -> EvidenceLine
 
 
 def _group_line(group: EvidenceGroup, own: str) -> EvidenceLine:
-    figure, worst = group.figures[PEAK], group.worst_case.replace("|", " · ")
+    figure, worst = group.figures[PEAK], case_title(group.worst_case)
     sources = f"Sources: {', '.join(group.sources)}."
     instants = ", ".join(
         f"{instant.replace('_', ' ')} {_percent(one.median)} / {_percent(one.worst)}"

@@ -91,7 +91,7 @@ def _lever_line(offer: LeverOffer, unit: Unit) -> LeverLine:
 def _case_words(scenario: Scenario, unit: Unit) -> list[str]:
     """The nearest known cases: how far the estimate is off there, and in what they differ."""
     return [
-        f"{row.kind} {row.id}: known {format_bytes(row.truth_bytes, unit)}, estimate off by {row.error:+.2%}; "
+        f"{row.title} ({row.kind}): known {format_bytes(row.truth_bytes, unit)}, estimate off by {row.error:+.2%}; "
         f"differs in {', '.join(evidence_differences(row, scenario)) or 'nothing that counts'}"
         for row in nearest_evidence(scenario, NUM_CASES)
     ]

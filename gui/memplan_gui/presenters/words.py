@@ -136,7 +136,7 @@ def bytes_text(value: int, unit: Unit) -> str:
 
 
 def count_text(value: int) -> str:
-    """Write a count in full, short enough for a field: 2048, 128 256; thin spaces from five digits on."""
+    """Write a count in full, short enough for a field: 2048, 128,256; commas from five digits on."""
     return grouped(value) if value >= 10_000 else str(value)
 
 
