@@ -43,7 +43,7 @@ def _trained_words(setup: Setup, training: Training) -> str:
     rule = RULES[training.optimizer]
     if rule.moments == 0 and rule.format != "factored":
         return f"{words}, {rule.title} without states"
-    if rule.format in ("8bit", "4bit"):
+    if rule.format in ("8bit", "4bit", "fp8"):
         return f"{words}, {rule.title} states"
     chosen = training.optimizer_state_dtype
     dtype = (

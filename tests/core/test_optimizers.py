@@ -6,14 +6,8 @@ from typing import Any
 
 import pytest
 
-from memplan.memory.optimizers import (
-    RULES,
-    paged_tensors,
-    state_bytes,
-    state_dtype,
-    state_tensors,
-    step_temporary_bytes,
-)
+from memplan.memory.optimizer_steps import step_temporary_bytes
+from memplan.memory.optimizers import RULES, paged_tensors, state_bytes, state_dtype, state_tensors
 from memplan.memory.states import HeldTensor
 from memplan.plan.field_facts import facts
 from memplan.plan.training import Training
@@ -59,6 +53,10 @@ def test_every_optimizer_of_the_plan_has_a_rule() -> None:
         ("adamw_8bit", "fp32", 2 * (1 + 4 / 256)),
         ("lion_8bit", "bf16", 1 + 4 / 256),
         ("adamw_4bit", "bf16", 2 * (0.5 + 4 / 128)),
+        ("adamw_fp8", "bf16", 2 * (1 + 4 / 256)),
+        ("ademamix", "bf16", 12),
+        ("ademamix_8bit", "bf16", 3 * (1 + 4 / 256)),
+        ("schedule_free_adamw", "bf16", 4),  # z, a copy of the weights, and the second moment
         ("paged_adamw_32bit", "bf16", 8),
         ("paged_adamw_8bit", "bf16", 2 * (1 + 4 / 256)),
         ("adafactor", "bf16", 0),
@@ -101,13 +99,35 @@ def test_adafactor_keeps_rows_and_columns_and_vectors_whole() -> None:
     assert state_tensors(tensor((300,)), training(optimizer="adafactor")) == [4, 600]
 
 
-def test_muon_leaves_vectors_alone() -> None:
-    assert state_tensors(tensor((300,)), training(optimizer="muon")) == []
+@pytest.mark.parametrize("optimizer", ["muon", "galore", "apollo"])
+def test_what_is_no_matrix_of_a_layer_has_the_states_of_adamw(optimizer: str) -> None:
+    """torch.optim.Muon refuses other than 2-D tensors and leaves embeddings to AdamW, as GaLore's target modules do."""
+    given = training(optimizer=optimizer)
+    for one in (tensor((300,)), tensor(component="embeddings"), tensor(component="head"), tensor((8, 64, 64))):
+        assert state_tensors(one, given) == [2 * one.values] * 2
+    assert sum(state_tensors(tensor(component="mlp"), given)) < 2 * 2 * VALUES
+
+
+def test_the_trainer_keeps_embeddings_from_8_bit() -> None:
+    """transformers 5.24, Trainer.create_optimizer: 32-bit states for every nn.Embedding under bitsandbytes' 8 bit."""
+    table = tensor(component="embeddings")
+    assert sum(state_tensors(table, training(optimizer="adamw_8bit", trainer="accelerate"))) == 8 * VALUES
+    assert sum(state_tensors(table, training(optimizer="adamw_8bit"))) < 2.1 * VALUES
+    paged = training(optimizer="paged_adamw_8bit", trainer="trl")
+    assert paged_tensors(table, paged) == state_tensors(table, paged) == [4 * VALUES] * 2
+
+
+def test_torchao_packs_whole_blocks_alone() -> None:
+    """torchao, _new_buffer: from 4096 values on, and where blocks of 128 (fp8: 256) divide them; else the own dtype."""
+    four = training(optimizer="adamw_4bit")
+    assert state_tensors(tensor((4096 + 64,)), four) == [4, 2 * 4160, 2 * 4160]
+    assert state_tensors(tensor((4096,)), four) == [4, *[2048, 128, 64] * 2]
+    assert state_tensors(tensor((4096 + 128,)), training(optimizer="adamw_fp8")) == [4, 2 * 4224, 2 * 4224]
 
 
 def test_galore_keeps_moments_of_a_low_rank_and_a_projection() -> None:
     """Zhao et al. 2024: 2 r n + m r values for an m × n matrix, m ≤ n; rank 128 in the published set-up."""
-    found = sum(state_tensors(tensor((1024, 4096)), training(optimizer="galore"))) - 4
+    found = sum(state_tensors(tensor((1024, 4096)), training(optimizer="galore")))
     assert found == (2 * 128 * 4096 + 1024 * 128) * 2
 
 
@@ -141,6 +161,22 @@ def test_a_loop_holds_two_tensors_of_one_parameter_and_one_of_the_one_before() -
 @pytest.mark.parametrize("implementation", ["foreach", "for_loop", "fused"])
 def test_some_steps_work_in_place(optimizer: str, implementation: str) -> None:
     assert temporary(SHAPE, optimizer=optimizer, optimizer_impl=implementation) == 0
+
+
+def test_steps_that_were_run_on_real_tensors() -> None:
+    """torch 2.13, transformers 5.24, schedulefree 1.4, on the CPU: matrices of 2^19, 2^19, 2^20 and 2^17 values."""
+    shapes, largest = ((512, 1024), (1024, 512), (2048, 512), (256, 512)), 2**20
+    whole = sum(a * b for a, b in shapes)
+    for name, copies in (("adagrad", 2), ("rmsprop", 1), ("schedule_free_adamw", 1), ("adafactor", 1)):
+        assert temporary(*shapes, optimizer=name) == copies * 2 * whole
+    assert temporary(*shapes, optimizer="adafactor", trainer="accelerate") == 16 * largest
+    assert temporary(*shapes, dtype="fp32", optimizer="adafactor", trainer="accelerate") == 8 * largest
+    assert temporary(*shapes, optimizer="muon") == 7 * largest
+    assert temporary(*shapes, dtype="fp32", optimizer="muon") == 9 * largest
+
+
+def test_what_has_no_fused_step_makes_its_copies() -> None:
+    assert temporary(SHAPE, optimizer="rmsprop", optimizer_impl="fused") == 2 * VALUES
 
 
 def test_nothing_trains_nothing_is_held() -> None:

@@ -193,7 +193,7 @@ _OWN_OPTIMIZERS = {
     "use_galore": "galore",
     "use_muon": "muon",
     "use_badam": None,
-    "use_apollo": None,
+    "use_apollo": "apollo",
     "use_adam_mini": None,
 }
 

@@ -201,8 +201,9 @@ def _read_precision(keys: Keys) -> None:
 _OPTIMIZERS = {
     "AdamW": "adamw", "Adam": "adamw", "SGD": "sgd", "Adagrad": "adagrad", "RMSprop": "rmsprop",
     "PagedAdamW": "paged_adamw_32bit", "PagedAdamW8bit": "paged_adamw_8bit", "AdamW8bit": "adamw_8bit",
-    "Adam8bit": "adamw_8bit", "AdamW4bit": "adamw_4bit", "AdamWFp8": "adamw_8bit", "Adafactor": "adafactor",
+    "Adam8bit": "adamw_8bit", "AdamW4bit": "adamw_4bit", "AdamWFp8": "adamw_fp8", "Adafactor": "adafactor",
     "Lion": "lion", "Lion8bit": "lion_8bit", "Muon": "muon",
+    "AdEMAMix": "ademamix", "AdEMAMix8bit": "ademamix_8bit", "AdamWScheduleFree": "schedule_free_adamw",
 }  # fmt: skip
 
 

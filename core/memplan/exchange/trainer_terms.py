@@ -39,6 +39,15 @@ OPTIMIZERS: dict[str, tuple[str, str | None]] = {
     "lion_pytorch": ("lion", None),
     "muon": ("muon", None),
     "galore_adamw": ("galore", None),
+    "galore_adamw_layerwise": ("galore", None),
+    "apollo_adamw": ("apollo", None),
+    "apollo_adamw_layerwise": ("apollo", None),
+    "ademamix": ("ademamix", None),
+    "ademamix_8bit": ("ademamix_8bit", None),
+    "paged_ademamix_32bit": ("ademamix", None),
+    "paged_ademamix_8bit": ("ademamix_8bit", None),
+    "schedule_free_adamw": ("schedule_free_adamw", None),
+    "schedule_free_radam": ("schedule_free_adamw", None),
 }
 """transformers' names (OptimizerNames, 5.24 and 4.x): the plan's optimizer, and its implementation where torch's."""
 
@@ -77,7 +86,7 @@ def state_optimizer(reading: Reading, found: Stated | None) -> None:
     reading.state("training.optimizer", found, value=optimizer)
     if implementation:
         reading.state("training.optimizer_impl", found, value=implementation)
-    if name.startswith("paged_lion"):
+    if name.startswith(("paged_lion", "paged_ademamix")):
         reading.leave_out(found, "paging is not counted: its states are counted on the device")
 
 

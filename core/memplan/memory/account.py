@@ -6,16 +6,18 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from memplan.architecture.parts import Architecture
+from memplan.memory.optimizer_steps import step_temporary_bytes
 from memplan.memory.optimizers import (
     RULES,
+    follows_shapes,
     paged_tensors,
     state_bytes,
     state_dtype,
     state_tensors,
-    step_temporary_bytes,
 )
 from memplan.memory.setup import Setup
 from memplan.memory.states import (
+    NESTED_BLOCK,
     HeldTensor,
     buffer_bytes,
     gradient_bytes,
@@ -134,17 +136,20 @@ def states_of_size(parameters: int, assumed: int, setup: Setup, training: Traini
     weights = parameters * BYTES_PER_VALUE[setup.weights_dtype]
     if setup.packed:
         weights = parameters // 2 + packed_scale_bytes(parameters, double_quant=training.quantization.double_quant)
-    states = sum(state_tensors(one, training)[1 if rule.counts_steps else 0 :]) if trainable else 0
-    if rule.format in ("factored", "low_rank") or rule.two_d_only:  # these follow the shapes, not the count
-        states = round(exact.optimizer_unrounded * trainable / exact.trainable) if exact.trainable else 0
-    paged = sum(paged_tensors(one, training))
+    if follows_shapes(training):
+        part = trainable / exact.trainable if exact.trainable else 0
+        states, paged = round(exact.optimizer_unrounded * part), round(exact.paged * part)
+    else:
+        paged = sum(paged_tensors(one, training))
+        whole = replace(one, shape=(-(-trainable // NESTED_BLOCK) * NESTED_BLOCK,)) if rule.in_blocks else one
+        states = sum(state_tensors(whole, training)[1 if rule.counts_steps else 0 :]) - paged if trainable else 0
     foreach = training.optimizer_impl == "foreach" and exact.step_temporary > 0
     return States(
         weights=weights,
         adapters=adapters * BYTES_PER_VALUE[setup.adapter_dtype] if setup.adapted else 0,
         gradients=trainable * BYTES_PER_VALUE[gradient_dtype(one, training)],
-        optimizer=states - paged,
-        optimizer_unrounded=states - paged,
+        optimizer=states,
+        optimizer_unrounded=states,
         master=4 * trainable if has_master(one, training) else 0,
         step_temporary=trainable * BYTES_PER_VALUE[state_dtype(one, training)] if foreach else exact.step_temporary,
         trainable=trainable,

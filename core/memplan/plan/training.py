@@ -25,6 +25,11 @@ Optimizer = Literal[
     "paged_adamw_8bit",
     "paged_adamw_32bit",
     "galore",
+    "apollo",
+    "adamw_fp8",
+    "ademamix",
+    "ademamix_8bit",
+    "schedule_free_adamw",
 ]
 Kernels = Literal["transformers", "liger", "torchtune", "torchtitan", "litgpt", "megatron", "unsloth", "mlx"]
 

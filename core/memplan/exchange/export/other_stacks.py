@@ -23,6 +23,10 @@ _TORCHTUNE_OPTIMIZERS = {
     "lion": "bitsandbytes.optim.Lion",
     "lion_8bit": "bitsandbytes.optim.Lion8bit",
     "muon": "torch.optim.Muon",
+    "adamw_fp8": "torchao.optim.AdamWFp8",
+    "ademamix": "bitsandbytes.optim.AdEMAMix",
+    "ademamix_8bit": "bitsandbytes.optim.AdEMAMix8bit",
+    "schedule_free_adamw": "schedulefree.AdamWScheduleFree",
 }
 
 

@@ -115,7 +115,7 @@ def llama_factory(scenario: Scenario) -> dict[str, Any]:
     content["per_device_train_batch_size"] = training.micro_batch
     content["gradient_accumulation_steps"] = training.gradient_accumulation
     content |= {"learning_rate": 0.0001, "num_train_epochs": 1.0}
-    if training.optimizer in ("galore", "muon"):
+    if training.optimizer in ("galore", "muon", "apollo"):
         content[f"use_{training.optimizer}"] = True
     else:
         content["optim"] = optimizer_name(scenario)

@@ -33,7 +33,8 @@ def optimizer_name(scenario: Scenario) -> str:
         if known == wanted:
             return name
     same = (name for name, (optimizer, _) in OPTIMIZERS.items() if optimizer == training.optimizer)
-    return next(same, "sgd" if training.optimizer == "sgd_momentum" else "adamw_torch")
+    nearest = {"sgd_momentum": "sgd", "adamw_fp8": "adamw_torch_8bit"}
+    return next(same, nearest.get(training.optimizer, "adamw_torch"))
 
 
 def mixed_precision(scenario: Scenario) -> str:
