@@ -20,7 +20,7 @@ class LeverMenu:
     def __init__(self, menu: QMenu, strip: LeverStrip) -> None:
         self._menu, self._strip = menu, strip
         menu.setToolTipsVisible(True)
-        menu.aboutToShow.connect(self.refresh)
+        menu.aboutToShow.connect(self._list_others)
         self._with_card: list[QAction] = []
         for number in range(1, MOST_SHORTCUTS + 1):
             action = menu.addAction(f"Lever {number}")
@@ -30,15 +30,20 @@ class LeverMenu:
         menu.addSeparator()
         self._others: list[QAction] = []
         self.refresh()
+        self._list_others()
 
     def refresh(self) -> None:
-        """Name the levers that there are, and hide the rest."""
+        """Name the levers that have a card, and hide the rest: their shortcuts work while nobody looks."""
         buttons = self._strip.buttons
         for number, action in enumerate(self._with_card):
             card = buttons[number].card if number < len(buttons) and not buttons[number].isHidden() else None
             action.setText(card.title if card else "")
             action.setVisible(card is not None)
             action.setEnabled(card is not None and card.applies)
+
+    def _list_others(self) -> None:
+        """List the levers that have no card, when somebody looks: there are thirty, and each edit changes them all."""
+        self.refresh()
         for action in self._others:
             self._menu.removeAction(action)
             action.deleteLater()

@@ -120,4 +120,6 @@ class VerdictBar(QWidget):
         self._colour_word()
 
     def _colour_word(self) -> None:
-        self._word.setStyleSheet(f"color: {self._theme.colour(self._role).name()}")
+        sheet = f"color: {self._theme.colour(self._role).name()}"
+        if self._word.styleSheet() != sheet:  # reading one takes longer than anything else here
+            self._word.setStyleSheet(sheet)
