@@ -160,6 +160,7 @@ if TYPE_CHECKING:  # The same names for type checkers and editors; a test holds 
     from memplan.result import TERMS as TERMS
     from memplan.result import Advice as Advice
     from memplan.result import Basis as Basis
+    from memplan.result import CoursePoint as CoursePoint
     from memplan.result import Estimate as Estimate
     from memplan.result import HostMemory as HostMemory
     from memplan.result import Instant as Instant
@@ -250,8 +251,8 @@ _NAMES: dict[str, str] = {
     "report.set_up": "set_up_lines warning_lines",
     "resources": "resource",
     "result": (
-        "INSTANT_TITLES TERMS Advice Basis Estimate HostMemory Instant InstantName LedgerRow Measurement Need "
-        "Parameters Process Recipe StageShare Term TermName TraceBytes Verdict"
+        "INSTANT_TITLES TERMS Advice Basis CoursePoint Estimate HostMemory Instant InstantName LedgerRow Measurement "
+        "Need Parameters Process Recipe StageShare Term TermName TraceBytes Verdict"
     ),
     "sentences": (
         "VERDICT_TITLES basis_sentence host_sentence host_words instant_words model_sentence peak_words "

@@ -6,6 +6,7 @@ devices.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from memplan.architecture.counts import total
@@ -14,6 +15,7 @@ from memplan.architecture.stacks import is_run_by
 from memplan.architecture.stages import Stage, stages, the_whole
 from memplan.chosen_model import ChosenModel, chosen_model, run_by
 from memplan.memory.account import States, exact_states, states_of_size
+from memplan.memory.course import course
 from memplan.memory.gathering import Gathering, compute_setup, gathering_of
 from memplan.memory.instants import Timeline, timeline, work_of
 from memplan.memory.levels import StepLevels, levels_of
@@ -33,7 +35,7 @@ from memplan.memory.zero import backward_buckets, lasting_buckets, persistent, w
 from memplan.memory.zero_gathering import zero3_gathering
 from memplan.plan.hardware import Hardware, Sharding
 from memplan.plan.scenario import Scenario
-from memplan.result import StageShare, TraceBytes
+from memplan.result import CoursePoint, Instant, StageShare, TraceBytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,11 +92,20 @@ class Allocation:
 
     def levels(self, symbols: Symbols) -> StepLevels:
         """Walk for every batch and sequence of a region."""
-        scenario, training = self.scenario, self.scenario.training
-        states = off_device(self.states, scenario)
-        work = _work(self.stage, self.setup, scenario, states, self.gathering)
-        most = None if self.chosen.exact else self.states.gradients
-        return levels_of(work, symbols, training, states, hardware=scenario.hardware, most_gradients=most)
+        training, hardware, (work, states) = self.scenario.training, self.scenario.hardware, self._work()
+        most = _most_gradients(self.chosen, self.states)
+        return levels_of(work, symbols, training, states, hardware=hardware, most_gradients=most)
+
+    def course(self, complete: Callable[[Instant], Instant]) -> tuple[CoursePoint, ...]:
+        """Walk again, every layer for itself; `complete` adds to an instant what the process holds beside tensors."""
+        training, hardware, (work, states) = self.scenario.training, self.scenario.hardware, self._work()
+        most = _most_gradients(self.chosen, self.states)
+        return course(work, training, states, complete, hardware=hardware, most_gradients=most)
+
+    def _work(self) -> tuple[Work, States]:
+        """What is walked, and the states on the device beside it."""
+        states = off_device(self.states, self.scenario)
+        return _work(self.stage, self.setup, self.scenario, states, self.gathering), states
 
     def traced_bytes(self) -> TraceBytes:
         """Walk again, as a trace sees it: on a CPU, with the newest library."""
@@ -156,8 +167,13 @@ def _walked(
         scenario.training,
         on_device,
         hardware=scenario.hardware,
-        most_gradients=None if chosen.exact else states.gradients,
+        most_gradients=_most_gradients(chosen, states),
     )
+
+
+def _most_gradients(chosen: ChosenModel, states: States) -> int | None:
+    """What bounds the gradients of a model whose layers were assumed."""
+    return None if chosen.exact else states.gradients
 
 
 def _work(stage: Stage, setup: Setup, scenario: Scenario, states: States, gathering: Gathering | None) -> Work:

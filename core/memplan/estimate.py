@@ -20,7 +20,7 @@ from memplan.memory.setup import Setup
 from memplan.misreadings import misreadings
 from memplan.plan.scenario import Scenario
 from memplan.recipe import recipe_of
-from memplan.result import TERMS, Advice, Basis, Estimate, Instant, Parameters
+from memplan.result import TERMS, Advice, Basis, CoursePoint, Estimate, Instant, Parameters
 
 
 def estimate(scenario: Scenario) -> Estimate:
@@ -57,6 +57,7 @@ def estimate(scenario: Scenario) -> Estimate:
         first_step=first,
         peak=peak,
         explain=cache(lambda: terms_of(chosen, setup, scenario, whole, line, (*first, *instants), peak)),
+        walk_course=cache(lambda: _course(held, over)),
         process=process_of(allocated, over, device.framework_total_bytes),
         need=need,
         device_id=device.id,
@@ -85,6 +86,11 @@ def _whole_process(instant: Instant, buckets: int, over: Overheads) -> Instant:
     terms["allocator slack"] = slack(sum(terms.values()))
     terms["framework"] = over.workspace + over.context
     return Instant(instant.name, instant.step, instant.where, {term: terms[term] for term in TERMS if terms.get(term)})
+
+
+def _course(held: Allocation, over: Overheads) -> tuple[CoursePoint, ...]:
+    """The course of a step with what the process holds beside the tensors."""
+    return held.course(lambda instant: _whole_process(instant, held.bucket_bytes, over))
 
 
 def _parameters(held: Allocation) -> Parameters:

@@ -121,7 +121,10 @@ def _tensors(
     if name == "weights":
         return _packed_rows(chosen, training) if setup.packed else ()
     if name == "activations":
-        rows = [_kept_row(kept, run.count) for run in line.walked.runs[:4] for kept in run.walk.ledger]
+        rows, first = [], 1
+        for run in line.walked.runs[:4]:
+            rows += [_kept_row(kept, run.count, first_layer=first) for kept in run.walk.ledger]
+            first += run.count
         rows += [_kept_row(kept, 1) for kept in line.walked.ends.ledger if not _is_loss(kept)]
         last = line.walked.runs[-1].walk
         return tuple(rows + [_kept_row(kept, 1, "recomputed, one layer at a time") for kept in last.recomputed])
@@ -134,9 +137,10 @@ def _is_loss(kept: Kept) -> bool:
     return kept[0] == "loss"
 
 
-def _kept_row(kept: Kept, count: int, note: str = "") -> LedgerRow:
+def _kept_row(kept: Kept, count: int, note: str = "", first_layer: int = 0) -> LedgerRow:
     module, role, shape, dtype, num_bytes = kept
-    return LedgerRow(f"{module}: {role}" if module else role, _shape(shape), dtype, count, count * num_bytes, note)
+    name = f"{module}: {role}" if module else role
+    return LedgerRow(name, _shape(shape), dtype, count, count * num_bytes, note, first_layer)
 
 
 def _packed_rows(chosen: ChosenModel, training: Training) -> tuple[LedgerRow, ...]:

@@ -165,15 +165,10 @@ class _Region:
     def __init__(self, levels: StepLevels, shortest: float) -> None:
         self._symbols = symbols = levels.symbols
         self._batches, self._sequences = symbols.batch.bounds, symbols.sequence.bounds
-        plain, bounded = (
-            [symbols.polynomial(level.total) for level in some] for some in (levels.plain, levels.bounded)
-        )
-        self._monomials = sorted({monomial for one in (*plain, *bounded) for monomial in one})
-        excess = [max(0, level.gradients - levels.most_gradients) for level in levels.bounded]
-        self._plain, self._bounded = self._matrix(plain), self._matrix(bounded)
-        self._plain = self._plain[self._never_lower(self._plain, shortest)]
-        kept = self._never_lower(self._bounded, shortest)
-        self._bounded, self._excess = self._bounded[kept], np.array(excess, dtype=np.float64)[kept]
+        polynomials = [symbols.polynomial(level.total) for level in levels.levels]
+        self._monomials = sorted({monomial for one in polynomials for monomial in one})
+        every = self._matrix(polynomials)
+        self._levels = every[self._never_lower(every, shortest)]
 
     def _matrix(self, polynomials: list[dict[Monomial, int]]) -> Real:
         """A row for each polynomial, a column for each monomial."""
@@ -187,13 +182,8 @@ class _Region:
 
     def peak(self, batches: Real, sequences: Real) -> Real:
         """Bytes at the peak, of one-dimensional arrays of pairs."""
-        values = self._values(batches, sequences)
-        found: Real = (self._plain @ values).max(axis=0)
-        if not self._bounded.size:
-            return found
-        totals = self._bounded @ values
-        fullest = totals.argmax(axis=0)
-        return np.asarray(np.maximum(found, totals.max(axis=0) - self._excess[fullest]))
+        found: Real = (self._levels @ self._values(batches, sequences)).max(axis=0)
+        return found
 
     def _values(self, batches: Real, sequences: Real) -> Real:
         """Each monomial at each pair."""

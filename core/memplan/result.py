@@ -56,6 +56,8 @@ class LedgerRow:
     count: int
     total_bytes: int
     note: str = ""
+    first_layer: int = 0
+    """The first of the layers that hold them, one each, counted from 1; 0 where they are of no layer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +81,24 @@ class Instant:
     def total_bytes(self) -> int:
         """Everything that the process holds then."""
         return sum(self.bytes_by_term.values())
+
+
+@dataclass(frozen=True, slots=True)
+class CoursePoint:
+    """A moment of the course of a step, with how far along it stands."""
+
+    instant: Instant
+    """What is held then; its `where` names the layer."""
+    at: float
+    """Where it starts, in widths of a layer from the start of its step."""
+    width: float
+    """How long it stays so; 0 for a moment inside a layer, from and to which memory changes."""
+    layer: int
+    """The layer that it stands in, counted from 1; 0 outside the layers."""
+    layers_held: int
+    """The first so many layers may hold what they keep for backward."""
+    begins: bool = False
+    """What is held as a layer begins. Every other point is a fullest moment."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,6 +264,14 @@ class Estimate:
     """What lives in the hosts' memory instead of on the devices."""
     stages: tuple[StageShare, ...] = ()
     """The kinds of stages of a pipeline, the fullest first: the estimate is of that one's devices. Empty without."""
+
+    walk_course: Callable[[], tuple[CoursePoint, ...]] = field(default=tuple, repr=False, compare=False)
+    """Works out `course`, which only those who draw it ask for."""
+
+    @property
+    def course(self) -> tuple[CoursePoint, ...]:
+        """Memory over a step, layer by layer: loaded, then the first step, then a later one. Its top is the peak."""
+        return self.walk_course()
 
     @property
     def bytes(self) -> TraceBytes:

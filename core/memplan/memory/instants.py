@@ -42,18 +42,13 @@ def timeline(
     """
     batch, sequence = training.micro_batch, share(training.sequence_length, hardware.context_parallel)
     trains = training.method != "inference"
-    walked = passes(work, batch, sequence)
-    if most_gradients is not None:
-        backward = replace(walked.backward, gradients=min(walked.backward.gradients, most_gradients))
-        walked = replace(walked, backward=backward)
-    walked = _with_others_in_flight(walked, work.in_flight)
+    walked = _with_others_in_flight(passes(work, batch, sequence, most_gradients), work.in_flight)
     present = states.gradients if accumulates(work.setup, training, states, hardware) else 0
     positions = position_bytes(work.architecture, sequence)
     ids = ids_bytes(batch, sequence) + positions
     later = _instants(states, walked, present, ids, 2, trains)
     first = _instants(states, walked, present, ids, 1, trains) if trains else ()
-    loaded: dict[TermName, int] = {"weights": states.weights, "adapters": states.adapters, "activations": positions}
-    later = (Instant("loaded", 0, "", _in_order(loaded)), *later)
+    later = (once_loaded(states, positions), *later)
     traced = replace(_trace_bytes(states, walked, present, ids, trains), loaded=states.loaded + positions)
     return Timeline(later, first, traced, walked, work.in_flight)
 
@@ -119,50 +114,73 @@ def _with_others_in_flight(walked: Passes, in_flight: int) -> Passes:
     if not others:
         return walked
 
-    def fuller(moment: Moment) -> Moment:
-        return replace(moment, activations=moment.activations + others)
-
     return replace(
         walked,
-        forward=fuller(walked.forward),
-        loss=fuller(walked.loss),
-        forward_end=fuller(walked.forward_end),
-        backward=fuller(walked.backward),
+        forward=fuller(walked.forward, others),
+        loss=fuller(walked.loss, others),
+        forward_end=fuller(walked.forward_end, others),
+        backward=fuller(walked.backward, others),
     )
 
 
-def _instants(states: States, walked: Passes, present: int, ids: int, step: int, trains: bool) -> tuple[Instant, ...]:
-    optimizer = states.optimizer if step > 1 else 0
-    held: dict[TermName, int] = {
-        "weights": states.weights,
-        "adapters": states.adapters,
-        "optimizer states": optimizer,
-        "master weights": states.master,
-    }
+def fuller(moment: Moment, activations: int) -> Moment:
+    """The moment with what other micro-batches keep."""
+    return replace(moment, activations=moment.activations + activations) if activations else moment
 
-    def instant(name: InstantName, moment: Moment) -> Instant:
+
+@dataclass(frozen=True, slots=True)
+class StepStates:
+    """What forward and backward of a step stand on: states, and gradients that are there already."""
+
+    states: States
+    present: int
+    """Bytes of gradients of earlier micro-batches, or in buffers of their own."""
+    ids: int
+    step: int
+    """1 for the first step, 2 for every later one."""
+
+    def instant(self, name: InstantName, moment: Moment) -> Instant:
+        """A moment of forward, loss or backward on top of them."""
         terms: dict[TermName, int] = {
-            **held,
-            "gradients": present + moment.gradients,
+            **self._held(self.states.optimizer if self.step > 1 else 0),
+            "gradients": self.present + moment.gradients,
             "activations": moment.activations,
             "logits and loss": moment.logits,
             "temporary buffers": moment.temporary,
             "communication buffers": moment.communication,
         }
-        return Instant(name, step, moment.where, _in_order(terms))
+        return Instant(name, self.step, moment.where, _in_order(terms))
 
-    found = [instant("forward", walked.forward), instant("loss", walked.loss)]
-    if trains:
-        found.append(instant("backward", walked.backward))
-        at_step: dict[TermName, int] = {
-            **held,
-            "optimizer states": states.optimizer,
-            "gradients": states.gradients,
-            "activations": ids,
-            "temporary buffers": states.step_temporary,
+    def at_step(self) -> Instant:
+        """The optimizer step, whose states are there from the first on."""
+        terms: dict[TermName, int] = {
+            **self._held(self.states.optimizer),
+            "gradients": self.states.gradients,
+            "activations": self.ids,
+            "temporary buffers": self.states.step_temporary,
         }
-        found.append(Instant("optimizer_step", step, "", _in_order(at_step)))
-    return tuple(found)
+        return Instant("optimizer_step", self.step, "", _in_order(terms))
+
+    def _held(self, optimizer: int) -> dict[TermName, int]:
+        states = self.states
+        return {
+            "weights": states.weights,
+            "adapters": states.adapters,
+            "optimizer states": optimizer,
+            "master weights": states.master,
+        }
+
+
+def once_loaded(states: States, positions: int) -> Instant:
+    """What is there before the first step; `positions` are bytes of the model's buffers."""
+    terms: dict[TermName, int] = {"weights": states.weights, "adapters": states.adapters, "activations": positions}
+    return Instant("loaded", 0, "", _in_order(terms))
+
+
+def _instants(states: States, walked: Passes, present: int, ids: int, step: int, trains: bool) -> tuple[Instant, ...]:
+    on = StepStates(states, present, ids, step)
+    found = [on.instant("forward", walked.forward), on.instant("loss", walked.loss)]
+    return (*found, on.instant("backward", walked.backward), on.at_step()) if trains else tuple(found)
 
 
 def _in_order(terms: dict[TermName, int]) -> dict[TermName, int]:

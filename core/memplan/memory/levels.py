@@ -17,16 +17,10 @@ from memplan.plan.training import Training
 
 @dataclass(frozen=True, slots=True)
 class StepLevels:
-    """Levels of a step on one device, states included; sizes are polynomials of `symbols`.
-
-    The peak is the largest of all, once the fullest of `bounded` is made smaller by as much as its gradients exceed
-    what a model has whose layers were assumed.
-    """
+    """Levels of a step on one device, states included; sizes are polynomials of `symbols`. The largest is the peak."""
 
     symbols: Symbols
-    plain: tuple[Level, ...]
-    bounded: tuple[Level, ...]
-    most_gradients: int
+    levels: tuple[Level, ...]
 
 
 def levels_of(
@@ -46,10 +40,14 @@ def levels_of(
     backward = _on_top(found.backward, before)
     ids = 8 * symbols.batch * symbols.sequence + position_bytes(work.architecture, symbols.sequence)
     at_step = Level(beside_the_ids(states, trains=training.method != "inference") + ids, 0)
+    if most_gradients is not None:
+        excesses = [max(0, level.gradients - most_gradients) for level in backward]
+        backward = [
+            Level(level.total - excess, level.gradients - excess)
+            for level, excess in zip(backward, excesses, strict=True)
+        ]
     plain = (*_on_top((*found.forward, found.loss, found.forward_end), before), at_step)
-    if most_gradients is None:
-        return StepLevels(symbols, fullest((*plain, *backward)), (), 0)
-    return StepLevels(symbols, fullest(plain), fullest(backward), most_gradients)
+    return StepLevels(symbols, fullest((*plain, *backward)))
 
 
 def _on_top(candidates: Iterable[Candidate], before: int) -> list[Level]:

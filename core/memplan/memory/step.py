@@ -65,6 +65,11 @@ class Moments:
     on_host: Size
 
     @property
+    def num_layers(self) -> int:
+        """How many layers there are."""
+        return sum(run.count for run in self.runs)
+
+    @property
     def kept(self) -> Size:
         """What all layers hold from forward to backward."""
         return sum(run.count * run.walk.kept for run in self.runs)
@@ -121,8 +126,8 @@ def layer_runs(work: Work, batch: Size, sequence: Size) -> tuple[Run, ...]:
     return tuple(runs)
 
 
-def moments(work: Work, batch: Size, sequence: Size) -> Moments:
-    """Walk forward, loss and backward of one micro-batch."""
+def moments(work: Work, batch: Size, sequence: Size, *, every: bool = False) -> Moments:
+    """Walk forward, loss and backward of one micro-batch; with `every`, list the moments of every layer."""
     runs = layer_runs(work, batch, sequence)
     on_host = sum(run.count * run.walk.kept for run in runs) if work.offloads else 0
     if work.offloads:
@@ -150,10 +155,10 @@ def moments(work: Work, batch: Size, sequence: Size) -> Moments:
     beside = work.backward_buckets
     after, back = _without_gradients(ends, runs) if work.applies_gradients else (ends, runs)
     return Moments(
-        forward=tuple(_forward(ends, runs, kept, cached, gathered)),
+        forward=tuple(_forward(ends, runs, kept, cached, gathered, every=every)),
         loss=Candidate(ends.loss, kept + cached, communication, where="head and loss"),
         forward_end=forward_end,
-        backward=tuple(one.beside_buckets(beside) for one in _backward(after, back, kept, gathered, held))
+        backward=tuple(one.beside_buckets(beside) for one in _backward(after, back, kept, gathered, held, every=every))
         if work.with_backward
         else (forward_end,),
         ends=ends,
@@ -162,15 +167,16 @@ def moments(work: Work, batch: Size, sequence: Size) -> Moments:
     )
 
 
-def passes(work: Work, batch: int, sequence: int) -> Passes:
+def passes(work: Work, batch: int, sequence: int, most_gradients: int | None = None) -> Passes:
     """The fullest moment of each part of one micro-batch's forward and backward."""
     found = moments(work, batch, sequence)
-    num_layers = sum(run.count for run in found.runs)
+    num_layers = found.num_layers
+    backward = [one.with_at_most(most_gradients) for one in found.backward]
     return Passes(
         forward=max(found.forward, key=Candidate.total).moment(num_layers),
         loss=found.loss.moment(),
         forward_end=found.forward_end.moment(),
-        backward=max(found.backward, key=Candidate.total).moment(num_layers),
+        backward=max(backward, key=Candidate.total).moment(num_layers),
         ends=found.ends,
         runs=found.runs,
         on_host=found.on_host,
@@ -208,6 +214,8 @@ class Candidate(NamedTuple):
     where: str = ""
     layer: int = 0
     """The layer it stands in, counted from 1; 0 for outside the layers."""
+    begins: bool = False
+    """What is held as the layer begins, which is no fullest moment."""
 
     def total(self) -> int:
         """All of it."""
@@ -216,6 +224,13 @@ class Candidate(NamedTuple):
     def beside_buckets(self, num_bytes: int) -> Candidate:
         """The same beside buckets."""
         return self._replace(communication=self.communication + num_bytes) if num_bytes else self
+
+    def with_at_most(self, gradients: int | None) -> Candidate:
+        """The same without the gradients that a model does not have whose layers were assumed."""
+        if gradients is None:
+            return self
+        excess = self.peak.tally[GRADIENTS] + self.gradients + self.beside[GRADIENTS] - gradients
+        return self._replace(gradients=self.gradients - excess) if excess > 0 else self
 
     def levels(self) -> Iterator[Level]:
         """Every level of the walk that may be the fullest, with what stands beside it."""
@@ -245,32 +260,36 @@ def _held_after_forward(runs: tuple[Run, ...], gathered: Gathering) -> int:
     return sum(run.count * gathered.layers.get(run.layer, NOTHING).weights for run in runs)
 
 
-def _forward(ends: EndsWalk, runs: tuple[Run, ...], kept: int, cached: int, gathered: Gathering) -> Iterator[Candidate]:
+def _forward(
+    ends: EndsWalk, runs: tuple[Run, ...], kept: int, cached: int, gathered: Gathering, *, every: bool
+) -> Iterator[Candidate]:
     """The fullest moments before the loss: what earlier layers keep grows, so they are the last layers of runs."""
     first, root = runs[0].walk, gathered.root
     stays = first.input_bytes if ends.input_stays and not first.keeps_input else 0
     yield Candidate(ends.start, 0, root.weights + root.buffer + gathered.at_start, where=ends.places[0])
-    before, position = 0, 0
+    before, position = ends.held_in_forward, 0
     buffer, held = root.buffer, root.weights
     for run in runs:
-        position += run.count
         walk, unit = run.walk, gathered.layers.get(run.layer, NOTHING)
-        earlier = before + (run.count - 1) * (walk.kept + walk.cached) + ends.held_in_forward
-        earlier += stays if position > 1 else 0
         entry = Peak(walk.input_bytes, (walk.input_bytes, 0, 0, 0))
-        arriving = unit.buffer + max(unit.cast, unit.weights)
-        if run.count > 1 and unit is not NOTHING:
-            # The run's first layer comes while the buffer of the unit before it, often the root's, is there.
-            first_in_run, so_far = position - run.count + 1, before + ends.held_in_forward
-            yield Candidate(entry, so_far, held + buffer + arriving, where="gathering", layer=first_in_run)
-        buffer = unit.buffer if run.count > 1 else buffer
-        held += 0 if gathered.reshards else (run.count - 1) * unit.weights
-        if unit is not NOTHING:
-            yield Candidate(entry, earlier, held + buffer + arriving, where="gathering", layer=position)
-        yield Candidate(walk.forward, earlier, held + unit.weights + unit.buffer, layer=position)
+        arriving, last = unit.buffer + max(unit.cast, unit.weights), run.count - 1
+        # The run's first layer is gathered while the buffer of the unit before it, often the root's, is there.
+        ends_of_run = {0, last} if unit is not NOTHING else {last}
+        for done in range(run.count) if every else sorted(ends_of_run):
+            layer = position + done + 1
+            earlier = before + done * (walk.kept + walk.cached) + (stays if layer > 1 else 0)
+            there = held if gathered.reshards else held + done * unit.weights
+            waiting = unit.buffer if done else buffer
+            if every:
+                yield Candidate(entry, earlier, there + waiting, layer=layer, begins=True)
+            if unit is not NOTHING:
+                yield Candidate(entry, earlier, there + waiting + arriving, where="gathering", layer=layer)
+            if every or done == last:
+                yield Candidate(walk.forward, earlier, there + unit.weights + unit.buffer, layer=layer)
         before += run.count * (walk.kept + walk.cached)
+        position += run.count
         buffer = unit.buffer
-        held += 0 if gathered.reshards else unit.weights
+        held += 0 if gathered.reshards else run.count * unit.weights
     yield Candidate(ends.model_end, kept + cached + stays, held + buffer, where=ends.places[1])
 
 
@@ -282,7 +301,17 @@ def _beside(ends: EndsWalk, left: tuple[Run, ...]) -> tuple[Size, ...]:
     return tuple(tally)
 
 
-def _backward(ends: EndsWalk, runs: tuple[Run, ...], kept: int, gathered: Gathering, held: int) -> Iterator[Candidate]:
+def _comes_back(
+    walk: LayerWalk, left: int, communication: int, gradients: int, beside: tuple[Size, ...], layer: int
+) -> Candidate:
+    """What is held as backward comes to a layer: what it kept, and the gradient of its output."""
+    gradient = Peak(walk.input_bytes, (0, 0, walk.input_bytes, 0))
+    return Candidate(gradient, left + walk.kept, communication, gradients, beside, layer=layer, begins=True)
+
+
+def _backward(
+    ends: EndsWalk, runs: tuple[Run, ...], kept: int, gathered: Gathering, held: int, *, every: bool
+) -> Iterator[Candidate]:
     """The fullest moments after the loss: gradients grow and kept tensors fall, so they are at the ends of runs."""
     shards, root = bool(gathered.layers), gathered.root
     position = num_layers = sum(run.count for run in runs)
@@ -299,7 +328,8 @@ def _backward(ends: EndsWalk, runs: tuple[Run, ...], kept: int, gathered: Gather
         beside = _beside(ends, runs[: index + 1])
         # Buffers differ at the first and the last layer of a run, so their neighbours are looked at as well.
         last = run.count - 1
-        for done in sorted({0, min(1, last), max(0, last - 1), last} if shards else {0, last}):
+        looked_at = {0, min(1, last), max(0, last - 1), last} if shards else {0, last}
+        for done in range(run.count) if every else sorted(looked_at):
             next_unit = unit if done < run.count - 1 else before
             arriving = next_unit.buffer if gathered.reshards else 0
             waiting = unit.reduce_buffer if done else reducing
@@ -309,13 +339,14 @@ def _backward(ends: EndsWalk, runs: tuple[Run, ...], kept: int, gathered: Gather
                 activations = kept - walk.kept + (num_layers - position + done) * walk.input_bytes
             layer = position - done
             communication = root.weights + still + arriving + waiting + gathered.reused_after(num_layers - layer + 1)
+            if every:
+                others = communication - (0 if held else unit.weights) - arriving
+                yield _comes_back(walk, activations, others, done_gradients, beside, layer)
             yield Candidate(walk.backward, activations, communication, done_gradients, beside, layer=layer)
             if shards:
                 communication += unit.reduce_buffer - unit.weights - waiting
                 reduced = Peak(0, (0, 0, walk.input_bytes, walk.gradients))
-                yield Candidate(
-                    reduced, activations, communication, done_gradients, beside, where="reducing", layer=layer
-                )
+                yield Candidate(reduced, activations, communication, done_gradients, beside, "reducing", layer)
         gradients += run.count * per_layer
         left -= run.count * walk.kept
         held -= run.count * unit.weights if held else 0

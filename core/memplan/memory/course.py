@@ -1,0 +1,86 @@
+"""The course of a step: how memory rises and falls from the embeddings over every layer to the optimizer step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from itertools import groupby
+
+from memplan.architecture.dividing import share
+from memplan.memory.account import States
+from memplan.memory.instants import StepStates, accumulates, fuller, ids_bytes, once_loaded
+from memplan.memory.states import position_bytes
+from memplan.memory.step import Candidate, Moments, Work, moments
+from memplan.plan.hardware import Hardware
+from memplan.plan.training import Training
+from memplan.result import CoursePoint, Instant, InstantName
+
+ENDS_SHARE, LOSS_SHARE, STEP_SHARE = 1 / 16, 1 / 4, 1 / 4
+"""Widths of what stands outside the layers, of the loss, and of the optimizer step, as parts of all layers' width.
+
+Nothing tells how long they take; they are as wide as one needs to see them.
+"""
+
+
+def course(
+    work: Work,
+    training: Training,
+    states: States,
+    complete: Callable[[Instant], Instant],
+    *,
+    hardware: Hardware,
+    most_gradients: int | None = None,
+) -> tuple[CoursePoint, ...]:
+    """Walk a step as `timeline` does, layer by layer: loaded, the first step, a later one."""
+    batch, sequence = training.micro_batch, share(training.sequence_length, hardware.context_parallel)
+    found = moments(work, batch, sequence, every=True)
+    present = states.gradients if accumulates(work.setup, training, states, hardware) else 0
+    positions = position_bytes(work.architecture, sequence)
+    ids = ids_bytes(batch, sequence) + positions
+    others = (work.in_flight - 1) * int(found.kept)
+    trains, num_layers = training.method != "inference", found.num_layers
+    wide = max(1.0, STEP_SHARE * num_layers)
+    backward = [one.with_at_most(most_gradients) for one in found.backward] if trains else []
+    placed = [
+        (name, fuller(one.moment(num_layers), others), one, start, width)
+        for name, one, start, width in _placed(found, backward)
+    ]
+
+    def one_step(number: int) -> Iterator[CoursePoint]:
+        on, at = StepStates(states, present, ids, number), 0.0
+        for name, moment, one, start, width in placed:
+            held, at = _layers_held(name, one, num_layers), start + width
+            yield CoursePoint(complete(on.instant(name, moment)), start, width, one.layer, held, one.begins)
+        if trains:
+            yield CoursePoint(complete(on.at_step()), at, wide, 0, 0)
+
+    numbers = (1, 2) if trains else (2,)
+    return (
+        CoursePoint(complete(once_loaded(states, positions)), 0.0, wide, 0, 0),
+        *(point for number in numbers for point in one_step(number)),
+    )
+
+
+def _placed(found: Moments, backward: Iterable[Candidate]) -> Iterator[tuple[InstantName, Candidate, float, float]]:
+    """Every moment with where it starts and how long it stays, in widths of a layer."""
+    outside = max(1.0, ENDS_SHARE * found.num_layers)
+    parts: tuple[tuple[InstantName, Iterable[Candidate], float], ...] = (
+        ("forward", found.forward, outside),
+        ("loss", (found.loss,), max(1.0, LOSS_SHARE * found.num_layers)),
+        ("backward", backward, outside),
+    )
+    at = 0.0
+    for name, candidates, width in parts:
+        for layer, group in groupby(candidates, key=lambda one: one.layer):
+            together = tuple(group)
+            whole = 1.0 if layer else width
+            for position, candidate in enumerate(together):
+                yield name, candidate, at + position * whole / len(together), 0.0 if layer else whole / len(together)
+            at += whole
+
+
+def _layers_held(name: InstantName, candidate: Candidate, num_layers: int) -> int:
+    """Layers whose kept tensors may be alive, the one under way included: they come in forward, and go in backward."""
+    if candidate.layer:
+        return candidate.layer - (1 if name == "forward" and candidate.begins else 0)
+    before_the_layers = candidate.activations == 0
+    return 0 if before_the_layers else num_layers
