@@ -27,6 +27,7 @@ from memplan_gui.segmented import Segmented
 from memplan_gui.settings import Settings
 from memplan_gui.shared_splitter import SharedSplitter
 from memplan_gui.theme import Theme
+from memplan_gui.timeline_view import TimelineView
 from memplan_gui.verdict_bar import VerdictBar
 from memplan_gui.views import MARGIN, AnswerView, Views
 
@@ -79,6 +80,7 @@ class AnswerPanel(QWidget):
         self.details = Details(theme)
         self.splitter = self._memory()
         self.views = Views("Memory", self.splitter)
+        self.views.add_view("Timeline", lambda: TimelineView(theme))
         self.views.add_view("Fit", lambda: FitView(document, settings, theme))
         self.views.add_view("Make it fit", lambda: MakeFitView(document, settings, theme))
         self.views.add_view("Map", lambda: _map_view(document, theme))

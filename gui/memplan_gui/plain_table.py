@@ -23,9 +23,10 @@ class PlainModel(QAbstractTableModel):
         self._titles, self._theme = titles, theme
         self.rows: FigureRows | None = None
 
-    def show(self, rows: FigureRows | None) -> None:
-        """Show other rows; where there are none, the titles stay."""
+    def show(self, rows: FigureRows | None, titles: tuple[str, ...] = ()) -> None:
+        """Show other rows, under other titles where some are given; where there are no rows, the titles stay."""
         self.beginResetModel()
+        self._titles = titles or self._titles
         self.rows = rows
         self.endResetModel()
 

@@ -125,6 +125,7 @@ QTableView#devices QHeaderView::up-arrow, QTableView#devices QHeaderView::down-a
 }
 QHeaderView::section:vertical { border-bottom: 1px solid $hairline; color: $text; padding-left: 0; }
 QTableView#ledger QHeaderView::section, QTableView#devices QHeaderView::section { padding-left: 11px; }
+QTableView#moment QHeaderView::section { padding-left: 11px; padding-right: 11px; }
 QTableCornerButton::section { background: $window; border: none; border-bottom: 1px solid $border; }
 
 QFrame#notice { background: $accent_soft; border: none; border-radius: ${radius}px; }

@@ -1,0 +1,62 @@
+"""Hatching of shapes that are no rectangles."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from PySide6.QtCore import QLineF, QPointF, Qt
+from PySide6.QtGui import QColor, QPainter, QPen
+
+from memplan_gui.charts.look import HATCH_SPACING
+
+SHORTEST = 0.01
+"""Pixels; less is a corner that a diagonal touches."""
+
+
+def hatch_area(
+    painter: QPainter,
+    shape: Sequence[QPointF],
+    colour: QColor,
+    *,
+    rising: bool,
+    width: float = 1.0,
+    spacing: float = HATCH_SPACING,
+) -> None:
+    """Draw diagonal lines over a closed shape, cut to it by arithmetic, as `look.hatch` does over a rectangle."""
+    pen = QPen(colour, width)
+    pen.setCapStyle(Qt.PenCapStyle.FlatCap)
+    painter.setPen(pen)
+    painter.drawLines(hatch_lines(shape, rising=rising, spacing=spacing))
+
+
+def hatch_lines(shape: Sequence[QPointF], *, rising: bool, spacing: float) -> list[QLineF]:
+    """The parts of diagonals inside a closed shape.
+
+    On a diagonal x + y (rising) or x - y (falling) is a multiple of the spacing. Each edge of the shape crosses the
+    diagonals between its ends' values; along a diagonal every other stretch between crossings is inside.
+
+    >>> square = [QPointF(0, 0), QPointF(10, 0), QPointF(10, 10), QPointF(0, 10)]
+    >>> [(line.x1(), line.y1(), line.x2(), line.y2()) for line in hatch_lines(square, rising=True, spacing=15)]
+    [(5.0, 10.0, 10.0, 5.0)]
+    """
+    sign = 1.0 if rising else -1.0
+    crossings: dict[int, list[float]] = {}
+    x0, y0 = shape[-1].x(), shape[-1].y()
+    for point in shape:
+        x1, y1 = point.x(), point.y()
+        before, after = x0 + sign * y0, x1 + sign * y1
+        low, high = (before, after) if before < after else (after, before)
+        # An end counts with one of its two edges: from low on, up to but not including high.
+        for diagonal in range(math.ceil(low / spacing), math.ceil(high / spacing)):
+            part = (diagonal * spacing - before) / (after - before)
+            crossings.setdefault(diagonal, []).append(x0 + part * (x1 - x0))
+        x0, y0 = x1, y1
+    lines = []
+    for diagonal, places in crossings.items():
+        places.sort()
+        for left, right in zip(places[::2], places[1::2], strict=False):
+            if right - left > SHORTEST:
+                value = diagonal * spacing
+                lines.append(QLineF(left, sign * (value - left), right, sign * (value - right)))
+    return lines

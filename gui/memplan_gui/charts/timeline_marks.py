@@ -1,0 +1,245 @@
+"""The marks of the timeline: a stacked area over the moments of a step, painted alike on screen and in exports."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import groupby
+
+from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtGui import QColor, QPainter, QPen, QPolygonF
+
+from memplan import TERM_LOOKS, format_bytes, text_on
+from memplan_gui.charts.areas import hatch_area
+from memplan_gui.charts.look import ChartLook
+from memplan_gui.charts.scale import Scale, axis_end, value_ticks
+from memplan_gui.presenters.timeline import Moment, Span, TimelineChart
+
+PIXELS_PER_TICK = 34
+TOP, RIGHT = 24.0, 10.0
+PART_ROW = 20.0
+OVER_SPACING = 13.0
+LEAST_TOOTH = 6.0
+"""Pixels of a layer."""
+SHORT = {"Optimizer step": ("Optimizer", "Step"), "Backward": ("Back",), "Forward": ("Fwd",), "Loaded": ("Load",)}
+
+
+@dataclass(frozen=True)
+class TimelineMarks:
+    """What is painted where."""
+
+    chart: TimelineChart
+    area: QRectF
+    """Inside the axes."""
+    scale: Scale
+    """From bytes to pixels from the top."""
+    look: ChartLook
+
+    def x(self, at: float) -> float:
+        """The pixel of a place along the step."""
+        return self.area.left() + at / self.chart.width * self.area.width()
+
+    def moment_at(self, x: float) -> int:
+        """The stop of the cursor that is nearest to a pixel."""
+        stops, middles = self.chart.stops, self._middles
+        after = min(bisect_left(middles, x), len(stops) - 1)
+        moment = self.chart.moments[stops[after]]
+        if after and self.x(moment.start) > x and x - middles[after - 1] < middles[after] - x:
+            after -= 1
+        return stops[after]
+
+    @cached_property
+    def _middles(self) -> list[float]:
+        return [self.x(self.chart.moments[at].middle) for at in self.chart.stops]
+
+    @cached_property
+    def _drawn(self) -> tuple[Moment, ...]:
+        """Every moment where layers are wide enough for teeth; else of each layer its fullest: teeth would be ink."""
+        moments = self.chart.moments
+        if self.area.width() / self.chart.width >= LEAST_TOOTH:
+            return moments
+        layers = groupby(moments, key=lambda one: (one.point.instant.name, one.point.layer or one.start))
+        return tuple(max(group, key=lambda one: one.total) for _, group in layers)
+
+    @cached_property
+    def edges(self) -> tuple[tuple[Moment, float], ...]:
+        """Every corner of the curve: its moment and its pixel from the left."""
+        corners = []
+        for moment in self._drawn:
+            corners.append((moment, self.x(moment.start)))
+            if moment.point.width:
+                corners.append((moment, self.x(moment.end)))
+        return tuple(corners)
+
+    @cached_property
+    def tops(self) -> tuple[tuple[QPointF, ...], ...]:
+        """The upper edge of each term, in stack order, from left to right."""
+        heights = [0] * len(self.edges)
+        found = []
+        for term in self.chart.terms:
+            sizes = {id(moment): moment.size(term) for moment in self._drawn}
+            heights = [height + sizes[id(edge[0])] for height, edge in zip(heights, self.edges, strict=True)]
+            found.append(tuple(QPointF(x, self.scale.x(y)) for (_, x), y in zip(self.edges, heights, strict=True)))
+        return tuple(found)
+
+
+def marks_of(chart: TimelineChart, look: ChartLook, place: QRectF) -> TimelineMarks:
+    """Lay the chart out in a rectangle."""
+    foot = 4 + (2 if chart.steps else 1) * PART_ROW
+    end = axis_end(chart.fullest.total, chart.usable, 0.08)
+    ticks = value_ticks(0.0, end, chart.unit, _tick_count(place.height() - TOP - foot))
+    left = max((look.width("caption", tick.label) for tick in ticks), default=0.0) + 12
+    area = QRectF(
+        round(place.left() + left), round(place.top() + TOP), place.width() - left - RIGHT, place.height() - TOP - foot
+    )
+    return TimelineMarks(chart, area, Scale(0.0, end, area.bottom(), area.top()), look)
+
+
+def paint_timeline(painter: QPainter, marks: TimelineMarks) -> None:
+    """Paint grid, areas, what is beyond the usable line, that line, the parts below and the peak."""
+    painter.save()
+    _paint_grid(painter, marks)
+    _paint_areas(painter, marks)
+    _paint_beyond(painter, marks)
+    _paint_parts(painter, marks)
+    _paint_usable(painter, marks)
+    _paint_peak(painter, marks)
+    painter.restore()
+
+
+def paint_cursor(painter: QPainter, marks: TimelineMarks, at: int) -> None:
+    """Paint a line at a moment, and a dot on its top, where the peak's own mark does not stand."""
+    moment, area = marks.chart.moments[at], marks.area
+    x, y = round(marks.x(moment.middle)) + 0.5, marks.scale.x(moment.total)
+    painter.save()
+    for colour, width in (("window", 4), ("accent", 2)):
+        painter.setPen(QPen(marks.look.colour(colour), width))
+        painter.drawLine(QPointF(x, y), QPointF(x, area.bottom()))
+    if at != marks.chart.peak:
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
+        painter.setPen(QPen(marks.look.colour("window"), 2))
+        painter.setBrush(marks.look.colour("accent"))
+        painter.drawEllipse(QPointF(x, y), 5, 5)
+    painter.restore()
+
+
+def _tick_count(height: float) -> int:
+    return max(2, int(height / PIXELS_PER_TICK))
+
+
+def _paint_grid(painter: QPainter, marks: TimelineMarks) -> None:
+    look, area, scale = marks.look, marks.area, marks.scale
+    for tick in value_ticks(scale.low, scale.high, marks.chart.unit, _tick_count(area.height())):
+        y = round(scale.x(tick.num_bytes)) + 0.5
+        painter.setPen(QPen(look.colour("hairline" if tick.num_bytes else "border"), 1))
+        painter.drawLine(QPointF(area.left(), y), QPointF(area.right(), y))
+        painter.setPen(look.colour("muted"))
+        look.write(painter, "caption", tick.label, QRectF(area.left() - 8, y - 10, 0, 20), "right")
+
+
+def _paint_areas(painter: QPainter, marks: TimelineMarks) -> None:
+    painter.save()
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
+    floor = tuple(QPointF(x, marks.area.bottom()) for _, x in marks.edges)
+    outline = QPen(marks.look.colour("text"), 1)
+    for term, top in zip(marks.chart.terms, marks.tops, strict=True):
+        shape, look = [*top, *reversed(floor)], TERM_LOOKS[term]
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(QColor(look.colour))
+        painter.drawPolygon(QPolygonF(shape))
+        if look.hatched:
+            hatch_area(painter, shape, QColor(text_on(look.colour)), rising=True)
+        floor = top
+    painter.setBrush(Qt.BrushStyle.NoBrush)
+    painter.setPen(outline)
+    for top in marks.tops:
+        painter.drawPolyline(QPolygonF(top))
+    painter.restore()
+
+
+def _paint_beyond(painter: QPainter, marks: TimelineMarks) -> None:
+    """Hatch what no device of the kind holds."""
+    line = marks.scale.x(marks.chart.usable)
+    over = above(marks.tops[-1], line) if marks.chart.overflows else []
+    if not over:
+        return
+    shape = [*over, QPointF(over[-1].x(), line), QPointF(over[0].x(), line)]
+    painter.save()
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
+    colour = marks.look.colour("does_not_fit")
+    hatch_area(painter, shape, marks.look.colour("window"), rising=False, width=4, spacing=OVER_SPACING)
+    hatch_area(painter, shape, colour, rising=False, width=2, spacing=OVER_SPACING)
+    painter.setPen(QPen(colour, 2))
+    painter.drawPolyline(QPolygonF(over))
+    painter.restore()
+
+
+def above(top: Sequence[QPointF], line: float) -> list[QPointF]:
+    """A curve where it is above a level line (smaller is higher), and the line elsewhere; with the crossings."""
+    found: list[QPointF] = []
+    before: QPointF | None = None
+    for point in top:
+        if before is not None and (before.y() < line) != (point.y() < line):
+            part = (line - before.y()) / (point.y() - before.y())
+            found.append(QPointF(before.x() + part * (point.x() - before.x()), line))
+        found.append(QPointF(point.x(), min(point.y(), line)))
+        before = point
+    return found
+
+
+def _paint_parts(painter: QPainter, marks: TimelineMarks) -> None:
+    area, look = marks.area, marks.look
+    for row, spans in enumerate((marks.chart.parts, marks.chart.steps)):
+        top = area.bottom() + 2 + row * PART_ROW
+        for span in spans:
+            left, right = marks.x(span.start), marks.x(span.end)
+            painter.setPen(QPen(look.colour("border"), 1))
+            for x in (left, right):
+                painter.drawLine(QPointF(round(x) + 0.5, area.bottom()), QPointF(round(x) + 0.5, top + PART_ROW - 2))
+            _write_title(painter, marks, span, QRectF(left, top, right - left, PART_ROW))
+
+
+def _write_title(painter: QPainter, marks: TimelineMarks, span: Span, place: QRectF) -> None:
+    """The longest of a part's titles that has room."""
+    look = marks.look
+    for title in (span.title, *SHORT.get(span.title, ())):
+        if look.width("caption", title) <= place.width() - 4:
+            painter.setPen(look.colour("text"))
+            look.write(painter, "caption", title, place, "centre")
+            return
+
+
+def _paint_usable(painter: QPainter, marks: TimelineMarks) -> None:
+    area, look, chart = marks.area, marks.look, marks.chart
+    y = round(marks.scale.x(chart.usable)) + 0.5
+    pen = QPen(look.colour("text"), 2)
+    pen.setDashPattern([3, 2])
+    painter.setPen(pen)
+    painter.drawLine(QPointF(area.left(), y), QPointF(area.right(), y))
+    text = look.elided("caption", f"{format_bytes(chart.usable, chart.unit)} usable · {chart.device}", area.width())
+    width, height = look.width("caption", text), look.height("caption")
+    place = QRectF(area.left() + 8, y - height - 4, width, height)
+    painter.fillRect(place.adjusted(-4, -1, 4, 1), look.colour("window"))
+    painter.setPen(look.colour("text"))
+    look.write(painter, "caption", text, place)
+
+
+def _paint_peak(painter: QPainter, marks: TimelineMarks) -> None:
+    """The fullest moment: a triangle on its top, its figure above."""
+    top, area, look = marks.chart.fullest, marks.area, marks.look
+    x, y = marks.x(top.middle), marks.scale.x(top.total) - 2
+    text = f"{format_bytes(top.total, marks.chart.unit)}  peak"
+    width, height = look.width("bold", text), look.height("bold")
+    left = min(max(x - width / 2, area.left() + 2), area.right() - width - 2)
+    place = QRectF(left, y - height - 11, width, height)
+    painter.fillRect(place.adjusted(-4, -1, 4, 1), look.colour("window"))
+    painter.setPen(look.colour("text"))
+    look.write(painter, "bold", text, place)
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
+    painter.setBrush(look.colour("text"))
+    painter.setPen(QPen(look.colour("window"), 1))
+    painter.drawPolygon(QPolygonF([QPointF(x - 5, y - 8), QPointF(x + 5, y - 8), QPointF(x, y)]))
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
+    painter.setBrush(Qt.BrushStyle.NoBrush)

@@ -1,0 +1,268 @@
+"""Memory over a step as a chart: its moments in order, its parts, what each moment says. Plain Python, no Qt."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from memplan import (
+    INSTANT_TITLES,
+    TERMS,
+    UNIT_NAMES,
+    CoursePoint,
+    Estimate,
+    LedgerRow,
+    Unit,
+    format_bytes,
+    instant_words,
+    peak_words,
+    place_words,
+    stage_words,
+)
+from memplan_gui.presenters.make_fit import FigureRows
+
+SHOWN = {"both": (0, 1, 2), "first": (0, 1), "later": (0, 2)}
+STEP_TITLES = {1: "First step", 2: "Later steps"}
+STEP_NUMBERS = {0: "", 1: "first", 2: "later"}
+MOST_TENSORS = 12
+WHOLE = 1.02
+"""Rows that come to more than this of what a device holds are of the whole model, and say nothing of the device."""
+
+
+@dataclass(frozen=True)
+class Moment:
+    """A point of the course, placed."""
+
+    point: CoursePoint
+    start: float
+    """In widths of a layer from the left of the chart."""
+
+    @property
+    def end(self) -> float:
+        """Until when it is so; equal to the start where memory only passes through it."""
+        return self.start + self.point.width
+
+    @property
+    def middle(self) -> float:
+        """Where a cursor on it stands."""
+        return self.start + self.point.width / 2
+
+    @cached_property
+    def total(self) -> int:
+        """All that is held."""
+        return self.point.instant.total_bytes
+
+    def size(self, term: str) -> int:
+        """What one term holds."""
+        return next((size for name, size in self.point.instant.bytes_by_term.items() if name == term), 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A part of the axis with a name."""
+
+    title: str
+    start: float
+    end: float
+
+
+@dataclass(frozen=True)
+class TimelineChart:
+    """All that the chart shows."""
+
+    moments: tuple[Moment, ...]
+    parts: tuple[Span, ...]
+    """Loaded, forward, loss, backward, optimizer step."""
+    steps: tuple[Span, ...]
+    """The first step, later ones; none where there is one alone, as in inference."""
+    terms: tuple[str, ...]
+    usable: int
+    device: str
+    unit: Unit
+    sentence: str
+
+    @cached_property
+    def peak(self) -> int:
+        """The fullest moment's place; of equal ones the last, for it comes again with every step."""
+        return max(range(len(self.moments)), key=lambda at: (self.moments[at].total, at))
+
+    @property
+    def fullest(self) -> Moment:
+        """The fullest moment."""
+        return self.moments[self.peak]
+
+    @property
+    def width(self) -> float:
+        """How wide all of it is."""
+        return self.moments[-1].end
+
+    @property
+    def overflows(self) -> bool:
+        """Whether some moment reaches beyond the usable line."""
+        return self.fullest.total > self.usable
+
+    @cached_property
+    def stops(self) -> tuple[int, ...]:
+        """The moments that a cursor stops at: the fullest ones of layers and of what stands outside."""
+        return tuple(at for at, moment in enumerate(self.moments) if not moment.point.begins)
+
+
+def timeline_chart(estimate: Estimate, unit: Unit, shown: str) -> TimelineChart | None:
+    """The chart of the first step, of later ones or of both; None where the estimate has no course."""
+    moments = tuple(_placed(one for one in estimate.course if one.instant.step in SHOWN[shown]))
+    if not moments:
+        return None
+    present = {term for moment in moments for term in moment.point.instant.bytes_by_term}
+    chart = TimelineChart(
+        moments=moments,
+        parts=tuple(_parts(moments)),
+        steps=tuple(_steps(moments)) if estimate.first_step else (),
+        terms=tuple(term for term in TERMS if term in present),
+        usable=estimate.usable_bytes,
+        device=estimate.device_name,
+        unit=unit,
+        sentence="",
+    )
+    return replace(chart, sentence=timeline_sentence(estimate, chart))
+
+
+def _placed(points: Iterable[CoursePoint]) -> Iterator[Moment]:
+    offset, end, step = 0.0, 0.0, 0
+    for point in points:
+        if point.instant.step != step:
+            offset, step = end, point.instant.step
+        moment = Moment(point, offset + point.at)
+        end = moment.end
+        yield moment
+
+
+def _parts(moments: tuple[Moment, ...]) -> Iterator[Span]:
+    keys = [(one.point.instant.step, one.point.instant.name) for one in moments]
+    for at, span in _runs(moments, keys):
+        yield replace(span, title=INSTANT_TITLES[keys[at][1]])
+
+
+def _steps(moments: tuple[Moment, ...]) -> Iterator[Span]:
+    keys = [one.point.instant.step for one in moments]
+    for at, span in _runs(moments, keys):
+        if keys[at]:
+            yield replace(span, title=STEP_TITLES[keys[at]])
+
+
+def _runs(moments: tuple[Moment, ...], keys: Sequence[object]) -> Iterator[tuple[int, Span]]:
+    """Where each run of equal keys begins, and what it spans."""
+    begins = [at for at in range(len(keys)) if at == 0 or keys[at] != keys[at - 1]]
+    for at, after in zip(begins, [*begins[1:], len(keys)], strict=True):
+        end = moments[after].start if after < len(moments) else moments[-1].end
+        yield at, Span("", moments[at].start, end)
+
+
+def timeline_sentence(estimate: Estimate, chart: TimelineChart) -> str:
+    """The chart in words: the fullest moment, and from where to where memory goes."""
+    unit, top = chart.unit, chart.fullest
+    loaded = next((one for one in chart.moments if one.point.instant.name == "loaded"), chart.moments[0])
+    usable = f"{format_bytes(chart.usable, unit)} usable"
+    when = moment_place(top, chart)
+    if top.total == estimate.peak.total_bytes:
+        when = ", ".join(filter(None, (peak_words(estimate), place_words(estimate.peak))))
+    words = f"Fullest {when}: {format_bytes(top.total, unit)} of {usable}"
+    words += f"; {format_bytes(loaded.total, unit)} once loaded."
+    stage = stage_words(estimate)
+    return f"{words} Of {stage}." if stage else words
+
+
+def moment_place(moment: Moment, chart: TimelineChart) -> str:
+    """Where a moment is, as a sentence goes on: "in backward of later steps, in layer 12 of 32"."""
+    instant = moment.point.instant
+    words = instant_words(instant)
+    if instant.step and chart.steps:
+        words += " of the first step" if instant.step == 1 else " of later steps"
+    place = place_words(instant)
+    return f"{words}, {place}" if place else words
+
+
+def moment_title(moment: Moment, chart: TimelineChart) -> str:
+    """What stands over the figures of a moment: its place, what it holds, how much of what is usable that is."""
+    words = moment_place(moment, chart)
+    share = f"{moment.total / max(chart.usable, 1):.0%} of usable"
+    mark = "the peak" if moment.total == chart.fullest.total else share
+    return f"{words[:1].upper()}{words[1:]}: {format_bytes(moment.total, chart.unit)} ({mark})"
+
+
+def term_rows(moment: Moment, chart: TimelineChart) -> FigureRows:
+    """Each term of a moment, what it holds, its share of all; in stack order."""
+    sizes = moment.point.instant.bytes_by_term.items()
+    cells = tuple(
+        (_title(term), format_bytes(size, chart.unit), f"{size / max(moment.total, 1):.0%}") for term, size in sizes
+    )
+    return FigureRows(cells, frozenset((1, 2)))
+
+
+def _title(term: str) -> str:
+    return term[:1].upper() + term[1:]
+
+
+def largest_tensors(estimate: Estimate, moment: Moment) -> tuple[tuple[str, LedgerRow], ...]:
+    """The largest tensors that are held at a moment, each with its term, as far as terms are known by tensors."""
+    instant, found = moment.point.instant, list[tuple[str, LedgerRow]]()
+    for term in estimate.terms:
+        held = moment.size(term.name)
+        rows = [row for row in (_alive(row, moment) for row in term.tensors) if row is not None]
+        if held and sum(row.total_bytes for row in rows) <= held * WHOLE:
+            found += [(term.name, row) for row in rows]
+        elif instant.name != "optimizer_step" and term.name not in ("weights", "adapters"):
+            found += [(term.name, row) for row in rows if row.total_bytes <= held]
+    return tuple(sorted(found, key=lambda pair: -pair[1].total_bytes)[:MOST_TENSORS])
+
+
+def _alive(row: LedgerRow, moment: Moment) -> LedgerRow | None:
+    """The part of a row that is held: a layer's tensors come with it in forward and go with it in backward."""
+    instant = moment.point.instant
+    if row.note and not (instant.name == "backward" and instant.where.startswith("layer")):
+        return None  # what is recomputed is there while its layer runs back
+    if not row.first_layer:
+        return row
+    count = min(row.count, max(0, moment.point.layers_held - row.first_layer + 1))
+    return replace(row, count=count, total_bytes=row.total_bytes // row.count * count) if count else None
+
+
+def tensor_rows(estimate: Estimate, moment: Moment, unit: Unit) -> FigureRows:
+    """The largest tensors of a moment as a table."""
+    cells = tuple(
+        (
+            row.name,
+            row.shape,
+            row.dtype,
+            str(row.count),
+            format_bytes(row.total_bytes, unit),
+            term,
+        )
+        for term, row in largest_tensors(estimate, moment)
+    )
+    return FigureRows(cells, frozenset((3, 4)))
+
+
+def table_titles(chart: TimelineChart) -> tuple[str, ...]:
+    """What the columns of the table are."""
+    return ("Step", "Instant", "Where", "Total", *map(_title, chart.terms))
+
+
+def table_rows(chart: TimelineChart) -> FigureRows:
+    """Every fullest moment in figures, in order."""
+    rows = []
+    for at in chart.stops:
+        moment = chart.moments[at]
+        instant = moment.point.instant
+        sizes = (moment.total, *(moment.size(term) for term in chart.terms))
+        figures = (format_bytes(size, chart.unit).split(" ")[0] if size else "–" for size in sizes)
+        rows.append((STEP_NUMBERS[instant.step], INSTANT_TITLES[instant.name], instant.where, *figures))
+    right = frozenset(range(3, 4 + len(chart.terms)))
+    return FigureRows(tuple(rows), right, chart.stops.index(chart.peak))
+
+
+def as_tsv(chart: TimelineChart) -> str:
+    """The table with tabs between its cells, as spreadsheets take it; the unit stands under it."""
+    lines = [table_titles(chart), *table_rows(chart).cells]
+    text = "\n".join("\t".join("0" if cell == "–" else cell for cell in line) for line in lines)
+    return f"{text}\nIn {UNIT_NAMES[chart.unit]}.\n"

@@ -1,0 +1,236 @@
+"""The Timeline view: memory over one step, layer by layer, and what is held at the moment under the cursor."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QPointF, QRectF, QSize, QSizeF
+from PySide6.QtGui import QGuiApplication, QPainter, QResizeEvent
+from PySide6.QtWidgets import QHBoxLayout, QHeaderView, QStackedWidget, QStyleOptionViewItem, QWidget
+
+from memplan import Estimate, Scenario, Unit
+from memplan_gui.chart_panel import Legend
+from memplan_gui.charts.legend import BEYOND, legend_height, paint_legend, place_entries
+from memplan_gui.charts.look import ChartLook, fill_term, paper_look
+from memplan_gui.charts.picture import PICTURE_MARGIN, Picture, paint_head
+from memplan_gui.charts.stack_marks import chart_fonts
+from memplan_gui.charts.timeline_marks import marks_of, paint_timeline
+from memplan_gui.figure_table import PADDING, FigureDelegate, FigureTable, Index
+from memplan_gui.pieces import column, label, row, shown, tool_button
+from memplan_gui.plain_table import PlainModel
+from memplan_gui.presenters import timeline as words
+from memplan_gui.presenters.answer import Answer
+from memplan_gui.presenters.stack import NO_CHART
+from memplan_gui.presenters.timeline import TimelineChart
+from memplan_gui.segmented import Segmented
+from memplan_gui.theme import Theme
+from memplan_gui.timeline_plot import TimelinePlot
+from memplan_gui.views import AnswerView
+
+STEPS = (("Both", "both"), ("First step", "first"), ("Later steps", "later"))
+KINDS = (("Chart", "chart"), ("Table", "table"))
+PAGES = {"chart": 0, "table": 1, "nothing": 2}
+HOW = "Arrow keys move through the step, with Ctrl from part to part; Enter goes to the peak."
+TIMELINE_PICTURE_SIZE = QSizeF(960, 540)
+FIGURES_SHARE, LEAST_FIGURES, MOST_FIGURES = 0.38, 112, 300
+"""How much of the height the figures under the chart take, and pixels between which that stays."""
+TERMS_WIDTH = 352
+NARROW = 700
+LOW = 480
+"""Below this height the squares of the figures are legend enough."""
+SWATCH = 11
+BETWEEN = 16
+TERM_TITLES = ("Held", "Bytes", "Share")
+TERM_WIDTHS = (0, 92, 62)
+TENSOR_WIDTHS = (0, 134, 62, 66, 92, 124)
+"""Of each column; 0 takes what is left."""
+TENSOR_COLUMNS = (4, 1, 3, 5, 2)
+"""In which order columns beside the name are shown, as far as there is room."""
+LEAST_NAME = 150
+TENSOR_TITLES = ("Largest tensors", "Shape", "dtype", "Count", "Bytes", "Term")
+
+
+class TermDelegate(FigureDelegate):
+    """A term's name behind a square of its colour."""
+
+    def __init__(self, theme: Theme, parent: QWidget) -> None:
+        super().__init__(theme)
+        self.setParent(parent)
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
+        """Paint one cell."""
+        self.paint_ground(painter, option)
+        name, inner = str(index.data()), option.rect.adjusted(PADDING, 0, -PADDING, 0)
+        square = QRectF(inner.left() + 0.5, inner.center().y() - SWATCH // 2 + 0.5, SWATCH, SWATCH)
+        fill_term(painter, square, name[:1].lower() + name[1:], self._theme.colour("text"))
+        self.write(painter, inner.adjusted(SWATCH + 8, 0, 0, 0), name)
+
+
+class TimelineView(AnswerView):
+    """Memory over a step of the scenario that is looked at."""
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self._theme = theme
+        self._estimate: Estimate | None = None
+        self._unit: Unit = "gib"
+        self.chart: TimelineChart | None = None
+        self.sentence = label(wraps=True, selectable=True)
+        self.steps = Segmented("Steps", STEPS)
+        self.steps.set_value("both")
+        self.kinds = Segmented("Show the timeline as", KINDS)
+        self.kinds.set_value("chart")
+        self.copy = tool_button("button", "Copy the table", text="Copy", tip="Copy the table, with tabs between cells")
+        self.plot = TimelinePlot(theme)
+        self.legend = Legend()
+        self.place = label("", "section", wraps=True, selectable=True)
+        self.terms = PlainModel(TERM_TITLES, theme)
+        self.terms_table = FigureTable("What is held at the moment under the cursor", self.terms, theme)
+        self.terms_table.setItemDelegateForColumn(0, TermDelegate(theme, self.terms_table))
+        self.tensors = PlainModel(TENSOR_TITLES, theme)
+        self.tensors_table = FigureTable("Largest tensors at the moment under the cursor", self.tensors, theme)
+        self.figures = PlainModel(("Step", "Instant", "Where", "Total"), theme)
+        self.table = FigureTable("Memory over a step, in figures", self.figures, theme)
+        self._stack = QStackedWidget()
+        self._below = QWidget()
+        self._arrange()
+        self.steps.chosen.connect(lambda _: self._draw())
+        self.kinds.chosen.connect(self._choose_kind)
+        self.copy.clicked.connect(self.copy_table)
+        self.plot.pointed.connect(self._tell)
+        theme.changed.connect(self._show_legend)
+
+    def _arrange(self) -> None:
+        whole = column(self, spacing=8)
+        whole.addLayout(self._head())
+        whole.addWidget(self.sentence)
+        chart = QWidget()
+        parts = column(chart, spacing=6)
+        parts.addWidget(self.plot, 1)
+        parts.addWidget(self.legend)
+        parts.addWidget(self.place)
+        parts.addWidget(self._figures())
+        self._stack.addWidget(chart)
+        self._stack.addWidget(self.table)
+        self._stack.addWidget(QWidget())
+        whole.addWidget(self._stack, 1)
+        for table, widths in ((self.terms_table, TERM_WIDTHS), (self.tensors_table, TENSOR_WIDTHS)):
+            _set_widths(table, widths)
+        self.table.horizontalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Stretch)
+        self.table.horizontalHeader().setStretchLastSection(False)
+        self.table.horizontalHeader().setMinimumSectionSize(72)
+        self.setFocusProxy(self.plot)
+
+    def _head(self) -> QHBoxLayout:
+        head = row(spacing=8)
+        head.addWidget(self.steps)
+        head.addStretch(1)
+        head.addWidget(self.kinds)
+        head.addWidget(self.copy)
+        return head
+
+    def _figures(self) -> QWidget:
+        figures = row(self._below, spacing=BETWEEN)
+        for table in (self.terms_table, self.tensors_table):
+            table.setObjectName("moment")
+            table.setMinimumHeight(LEAST_FIGURES)
+            figures.addWidget(table)
+        self.terms_table.setFixedWidth(TERMS_WIDTH)
+        return self._below
+
+    def show_answer(self, scenario: Scenario, answer: Answer, unit: Unit) -> None:
+        """Show the course of the scenario's step."""
+        if (answer.estimate, unit) == (self._estimate, self._unit) and self.chart is not None:
+            return
+        self._estimate, self._unit = answer.estimate, unit
+        self._draw()
+
+    def copy_table(self) -> None:
+        """Put the figures on the clipboard."""
+        if self.chart is not None:
+            QGuiApplication.clipboard().setText(words.as_tsv(self.chart))
+
+    def paper_picture(self, title: str, subtitle: str) -> Picture | None:
+        """The chart on paper."""
+        chart = self.chart
+        if chart is None:
+            return None
+        look = paper_look(*chart_fonts(self.fontInfo().family(), self._theme.body_pixels))
+        size, head, texts = TIMELINE_PICTURE_SIZE, (title, subtitle, chart.sentence), _legend_texts(chart)
+
+        def paint(painter: QPainter) -> None:
+            top = paint_head(painter, look, head, size)
+            width = size.width() - 2 * PICTURE_MARGIN
+            entries = place_entries(texts, look, width)
+            foot = size.height() - PICTURE_MARGIN / 2 - legend_height(entries)
+            paint_timeline(painter, marks_of(chart, look, QRectF(PICTURE_MARGIN, top, width, foot - top - 4)))
+            paint_legend(painter, entries, QPointF(PICTURE_MARGIN, foot), look)
+
+        return Picture(paint, size)
+
+    def _draw(self) -> None:
+        estimate = self._estimate
+        self.chart = chart = words.timeline_chart(estimate, self._unit, self.steps.value()) if estimate else None
+        shown(self.steps, bool(estimate and estimate.first_step))
+        self._stack.setCurrentIndex(PAGES[self.kinds.value()] if chart else PAGES["nothing"])
+        self.sentence.setText(chart.sentence if chart else NO_CHART)
+        self.plot.show_chart(chart)
+        self._show_legend()
+        self._show_table()
+        self._tell()
+
+    def _show_legend(self) -> None:
+        theme = self._theme
+        look = ChartLook(theme.roles, theme.font("body"), theme.font("body", bold=True), theme.font("caption"))
+        self.legend.show_texts(_legend_texts(self.chart) if self.chart else [], look)
+
+    def _show_table(self) -> None:
+        """The table waits until it is looked at: it has a line for each layer."""
+        if self.chart is not None and self.kinds.value() == "table":
+            self.figures.show(words.table_rows(self.chart), words.table_titles(self.chart))
+
+    def _choose_kind(self, kind: str) -> None:
+        """Show the step as a chart or as a table."""
+        self._stack.setCurrentIndex(PAGES[kind] if self.chart else PAGES["nothing"])
+        self.setFocusProxy(self.table if kind == "table" else self.plot)
+        self._show_table()
+
+    def _tell(self) -> None:
+        """What is held at the moment under the cursor, and which tensors are the largest of it."""
+        chart, moment, estimate = self.chart, self.plot.moment, self._estimate
+        if chart is None or moment is None or estimate is None:
+            return
+        self.place.setText(words.moment_title(moment, chart))
+        self.terms.show(words.term_rows(moment, chart))
+        self.tensors.show(words.tensor_rows(estimate, moment, self._unit))
+        self.plot.setAccessibleDescription(f"{self.place.text()}. {chart.sentence} {HOW}")
+
+    def sizeHint(self) -> QSize:
+        """As much as there is."""
+        return QSize(600, 400)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Share the height anew; where it is narrow, tensors go without what is said elsewhere."""
+        super().resizeEvent(event)
+        self._below.setFixedHeight(round(min(max(self.height() * FIGURES_SHARE, LEAST_FIGURES), MOST_FIGURES)))
+        shown(self.legend, self.height() >= LOW)
+        narrow = self.width() < NARROW
+        self.terms_table.setFixedWidth(TERMS_WIDTH - (TERM_WIDTHS[2] if narrow else 0))
+        self.terms_table.setColumnHidden(2, narrow)
+        room = self.width() - self.terms_table.width() - BETWEEN - LEAST_NAME
+        for shown_column in TENSOR_COLUMNS:
+            room -= TENSOR_WIDTHS[shown_column]
+            self.tensors_table.setColumnHidden(shown_column, room < 0)
+
+
+def _set_widths(table: FigureTable, widths: tuple[int, ...]) -> None:
+    header = table.horizontalHeader()
+    header.setStretchLastSection(False)
+    for position, width in enumerate(widths):
+        if width:
+            header.resizeSection(position, width)
+        else:
+            header.setSectionResizeMode(position, QHeaderView.ResizeMode.Stretch)
+
+
+def _legend_texts(chart: TimelineChart) -> list[str]:
+    """What the legend names, in stack order."""
+    return [*chart.terms, *([BEYOND] if chart.overflows else [])]
