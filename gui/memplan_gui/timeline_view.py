@@ -42,6 +42,8 @@ TERM_TITLES = ("Held", "Bytes", "Share")
 TERM_WIDTHS = (0, 92, 62)
 TENSOR_WIDTHS = (0, 134, 62, 66, 92, 124)
 """Of each column; 0 takes what is left."""
+PLACE_WIDTHS, FIGURE_WIDTH = (64, 128, 150), 96
+"""Of the table: step, instant and where; then each figure."""
 TENSOR_COLUMNS = (4, 1, 3, 5, 2)
 """In which order columns beside the name are shown, as far as there is room."""
 LEAST_NAME = 150
@@ -114,9 +116,9 @@ class TimelineView(AnswerView):
         whole.addWidget(self._stack, 1)
         for table, widths in ((self.terms_table, TERM_WIDTHS), (self.tensors_table, TENSOR_WIDTHS)):
             _set_widths(table, widths)
-        self.table.horizontalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Stretch)
+        self.table.setObjectName("moment")
         self.table.horizontalHeader().setStretchLastSection(False)
-        self.table.horizontalHeader().setMinimumSectionSize(72)
+        self.table.horizontalHeader().setDefaultSectionSize(FIGURE_WIDTH)
         self.setFocusProxy(self.plot)
 
     def _head(self) -> QHBoxLayout:
@@ -185,7 +187,11 @@ class TimelineView(AnswerView):
     def _show_table(self) -> None:
         """The table waits until it is looked at: it has a line for each layer."""
         if self.chart is not None and self.kinds.value() == "table":
-            self.figures.show(words.table_rows(self.chart), words.table_titles(self.chart))
+            # Broken where two words are, so that more figures stand side by side.
+            titles = tuple(title.replace(" ", "\n", 1) for title in words.table_titles(self.chart))
+            self.figures.show(words.table_rows(self.chart), titles)
+            for position, width in enumerate(PLACE_WIDTHS):
+                self.table.horizontalHeader().resizeSection(position, width)
 
     def _choose_kind(self, kind: str) -> None:
         """Show the step as a chart or as a table."""
