@@ -37,9 +37,22 @@ def read(keys: Keys, document: Document) -> None:
     reading.state("training.gradient_accumulation", keys.whole("gradient_accumulation_steps"))
     reading.state("given.global_batch", keys.whole("train_batch_size"))
     _state_optimizer(keys)
+    _state_parallelism(keys)
     kept = keys.section("activation_checkpointing")
     if (host := kept.switch("cpu_checkpointing")) and host.value:
         reading.state("training.checkpointing", host, value="offload")
+
+
+def _state_parallelism(keys: Keys) -> None:
+    """AutoTP divides matrices, Ulysses the sequence (deepspeed.ai, tutorials/autotp-training and ds-sequence)."""
+    reading = keys.reading
+    matrices = keys.section("tensor_parallel").whole("autotp_size", least=0)
+    if matrices is not None and matrices.value > 1:
+        reading.state("hardware.tensor_parallel", matrices)
+    sequence = keys.whole("sequence_parallel_size", least=0)
+    if sequence is not None and sequence.value > 1:
+        reading.state("hardware.context_parallel", sequence)
+        reading.assume(sequence.key, "Ulysses divides the sequence: counted as context parallelism")
 
 
 def _state_offload(zero: Keys, stage: int) -> None:

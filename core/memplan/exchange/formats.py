@@ -57,6 +57,23 @@ FORMATS = (
 """In the order that settles whose file it is: the surest signs first."""
 
 
+def read_all(document: Document) -> list[Reading]:
+    """Read a file, and DeepSpeed's configuration where a trainer's file holds it whole instead of its path.
+
+    Raises:
+        MemplanError: as read_document.
+    """
+    reading = read_document(document)
+    within = document.content.get("deepspeed")
+    if not (reading.trains and isinstance(within, dict) and within):
+        return [reading]
+    engine = Reading(document.file, "DeepSpeed JSON", "deepspeed", trains=False)
+    keys = Keys(engine, within, "deepspeed.")
+    deepspeed_engine.read(keys, document)
+    keys.finish()
+    return [reading, engine]
+
+
 def read_document(document: Document) -> Reading:
     """Read a file in its format.
 

@@ -22,7 +22,7 @@ _INNER = ("text_config", "llm_config", "language_config", "thinker_config")
 def recognises(document: Document) -> bool:
     """Whether it is a model's configuration."""
     content = document.content
-    if "peft_type" in content or "memplan" in content:
+    if not {"peft_type", "memplan", "base_model"}.isdisjoint(content):  # axolotl's model_type is a class to load with
         return False
     return "model_type" in content or "architectures" in content or {"hidden_size", "num_hidden_layers"} <= set(content)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from memplan.errors import MemplanError
 from memplan.exchange.documents import Document, read_documents
-from memplan.exchange.formats import read_document
+from memplan.exchange.formats import read_all
 from memplan.exchange.notes import ImportNote
 from memplan.exchange.settling import settle
 from memplan.plan.scenario import Plan, Scenario
@@ -73,7 +73,7 @@ def import_documents(documents: Sequence[Document], answers: Mapping[str, Any] |
     Raises:
         MemplanError: as import_files.
     """
-    readings = [read_document(document) for document in documents]
+    readings = [reading for document in documents for reading in read_all(document)]
     main = next((reading for reading in readings if reading.trains), readings[0])
     settled = settle(readings, answers or {}, _name(main.file))
     files = tuple((reading.file, reading.title) for reading in readings)
