@@ -31,6 +31,13 @@ def measure_fit() -> Table:
     return fit.measure()
 
 
+def measure_timeline() -> Table:
+    """The course of a step, and the view of it."""
+    from benchmarks import timeline
+
+    return timeline.measure()
+
+
 def measure_edit() -> Table:
     """From an edit to what is painted."""
     from benchmarks import edit
@@ -63,6 +70,7 @@ BENCHMARKS: dict[str, Callable[[], Table]] = {
     "estimate": measure_estimate,
     "map": measure_map,
     "fit": measure_fit,
+    "timeline": measure_timeline,
     "levers": measure_levers,
     "edit": measure_edit,
     "diagnose": measure_diagnose,

@@ -59,12 +59,12 @@ def _core() -> list[Timing]:
 
 def _view(settings: Path) -> list[Timing]:
     window = open_window(settings)
-    memory = _edits(window, window.answer_panel.chart, "edit → painted, Memory looked at", 0)
+    memory = time_edits(window, window.answer_panel.chart, "edit → painted, Memory looked at", 0)
     window.answer_panel.views.show_view("Fit")
     settle()
     view = window.answer_panel.views.view("Fit")
     assert isinstance(view, FitView)
-    fit = _edits(
+    fit = time_edits(
         window, view, f"edit → painted, Fit looked at ({len(view.table.devices.rows)} rows)", 2 * EDITS, memory
     )
     view.finish()
@@ -75,7 +75,8 @@ def _view(settings: Path) -> list[Timing]:
     return [memory, fit, frames]
 
 
-def _edits(window: Window, painted: QWidget, name: str, first: int, beside: Timing | None = None) -> Timing:
+def time_edits(window: Window, painted: QWidget, name: str, first: int, beside: Timing | None = None) -> Timing:
+    """Edits of the plan in turn, each until verdict and view are painted; the first edit's number is given."""
     paints, seconds = Paints(painted), []
     for turn in range(first, first + WARM_UPS + EDITS):
         answered, _ = time_edit(window, paints, FIELDS[turn % len(FIELDS)], turn)

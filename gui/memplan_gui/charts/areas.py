@@ -10,24 +10,21 @@ from PySide6.QtGui import QColor, QPainter, QPen
 
 from memplan_gui.charts.look import HATCH_SPACING
 
-SHORTEST = 0.01
-"""Pixels; less is a corner that a diagonal touches."""
+SHORTEST = 0.25
+"""Pixels of a line that can be seen; less is a corner that a diagonal touches."""
 
 
-def hatch_area(
-    painter: QPainter,
-    shape: Sequence[QPointF],
-    colour: QColor,
-    *,
-    rising: bool,
-    width: float = 1.0,
-    spacing: float = HATCH_SPACING,
-) -> None:
-    """Draw diagonal lines over a closed shape, cut to it by arithmetic, as `look.hatch` does over a rectangle."""
+def hatch_area(painter: QPainter, shape: Sequence[QPointF], colour: QColor) -> None:
+    """Hatch a closed shape as `look.hatch` does a rectangle: by arithmetic, clip paths do not survive."""
+    draw_hatch(painter, hatch_lines(shape, rising=True, spacing=HATCH_SPACING), colour, 1.0)
+
+
+def draw_hatch(painter: QPainter, lines: Sequence[QLineF], colour: QColor, width: float) -> None:
+    """Draw the lines of a hatching."""
     pen = QPen(colour, width)
     pen.setCapStyle(Qt.PenCapStyle.FlatCap)
     painter.setPen(pen)
-    painter.drawLines(hatch_lines(shape, rising=rising, spacing=spacing))
+    painter.drawLines(list(lines))
 
 
 def hatch_lines(shape: Sequence[QPointF], *, rising: bool, spacing: float) -> list[QLineF]:
@@ -48,15 +45,22 @@ def hatch_lines(shape: Sequence[QPointF], *, rising: bool, spacing: float) -> li
         before, after = x0 + sign * y0, x1 + sign * y1
         low, high = (before, after) if before < after else (after, before)
         # An end counts with one of its two edges: from low on, up to but not including high.
-        for diagonal in range(math.ceil(low / spacing), math.ceil(high / spacing)):
-            part = (diagonal * spacing - before) / (after - before)
-            crossings.setdefault(diagonal, []).append(x0 + part * (x1 - x0))
+        first, end = math.ceil(low / spacing), math.ceil(high / spacing)
+        if first < end:
+            step = (x1 - x0) * spacing / (after - before)
+            x = x0 + (first * spacing - before) / spacing * step
+            for diagonal in range(first, end):
+                if diagonal in crossings:
+                    crossings[diagonal].append(x)
+                else:
+                    crossings[diagonal] = [x]
+                x += step
         x0, y0 = x1, y1
     lines = []
     for diagonal, places in crossings.items():
         places.sort()
+        value = diagonal * spacing
         for left, right in zip(places[::2], places[1::2], strict=False):
             if right - left > SHORTEST:
-                value = diagonal * spacing
                 lines.append(QLineF(left, sign * (value - left), right, sign * (value - right)))
     return lines

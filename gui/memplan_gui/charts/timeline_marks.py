@@ -6,13 +6,13 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import groupby
+from itertools import groupby, pairwise
 
-from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QPainter, QPen, QPolygonF
 
 from memplan import TERM_LOOKS, format_bytes, text_on
-from memplan_gui.charts.areas import hatch_area
+from memplan_gui.charts.areas import draw_hatch, hatch_area, hatch_lines
 from memplan_gui.charts.look import ChartLook
 from memplan_gui.charts.scale import Scale, axis_end, value_ticks
 from memplan_gui.presenters.timeline import Moment, Span, TimelineChart
@@ -21,8 +21,10 @@ PIXELS_PER_TICK = 34
 TOP, RIGHT = 24.0, 10.0
 PART_ROW = 20.0
 OVER_SPACING = 13.0
-LEAST_TOOTH = 6.0
+LEAST_TOOTH = 8.0
 """Pixels of a layer."""
+LEAST_HATCHED = 4.0
+"""Pixels of a band; in a lower one hatching is noise."""
 SHORT = {"Optimizer step": ("Optimizer", "Step"), "Backward": ("Back",), "Forward": ("Fwd",), "Loaded": ("Load",)}
 
 
@@ -76,12 +78,13 @@ class TimelineMarks:
     @cached_property
     def tops(self) -> tuple[tuple[QPointF, ...], ...]:
         """The upper edge of each term, in stack order, from left to right."""
-        heights = [0] * len(self.edges)
-        found = []
+        held = [moment.point.instant.bytes_by_term for moment, _ in self.edges]
+        places, heights = [x for _, x in self.edges], [0] * len(self.edges)
+        found, floor = [], self.scale.x(0)
+        pixels = (self.scale.x(self.scale.high) - floor) / self.scale.high
         for term in self.chart.terms:
-            sizes = {id(moment): moment.size(term) for moment in self._drawn}
-            heights = [height + sizes[id(edge[0])] for height, edge in zip(heights, self.edges, strict=True)]
-            found.append(tuple(QPointF(x, self.scale.x(y)) for (_, x), y in zip(self.edges, heights, strict=True)))
+            heights = [height + sizes.get(term, 0) for height, sizes in zip(heights, held, strict=True)]
+            found.append(tuple(QPointF(x, floor + y * pixels) for x, y in zip(places, heights, strict=True)))
         return tuple(found)
 
 
@@ -141,17 +144,19 @@ def _paint_grid(painter: QPainter, marks: TimelineMarks) -> None:
 
 def _paint_areas(painter: QPainter, marks: TimelineMarks) -> None:
     painter.save()
-    painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
     floor = tuple(QPointF(x, marks.area.bottom()) for _, x in marks.edges)
     outline = QPen(marks.look.colour("text"), 1)
     for term, top in zip(marks.chart.terms, marks.tops, strict=True):
         shape, look = [*top, *reversed(floor)], TERM_LOOKS[term]
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)  # outlines have it; it takes long over areas
         painter.setPen(Qt.PenStyle.NoPen)
         painter.setBrush(QColor(look.colour))
         painter.drawPolygon(QPolygonF(shape))
-        if look.hatched:
-            hatch_area(painter, shape, QColor(text_on(look.colour)), rising=True)
+        if look.hatched and max(low.y() - high.y() for low, high in zip(floor, top, strict=True)) >= LEAST_HATCHED:
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
+            hatch_area(painter, shape, QColor(text_on(look.colour)))
         floor = top
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
     painter.setBrush(Qt.BrushStyle.NoBrush)
     painter.setPen(outline)
     for top in marks.tops:
@@ -169,10 +174,11 @@ def _paint_beyond(painter: QPainter, marks: TimelineMarks) -> None:
     painter.save()
     painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
     colour = marks.look.colour("does_not_fit")
-    hatch_area(painter, shape, marks.look.colour("window"), rising=False, width=4, spacing=OVER_SPACING)
-    hatch_area(painter, shape, colour, rising=False, width=2, spacing=OVER_SPACING)
+    lines = hatch_lines(shape, rising=False, spacing=OVER_SPACING)
+    draw_hatch(painter, lines, marks.look.colour("window"), 4)
+    draw_hatch(painter, lines, colour, 2)
     painter.setPen(QPen(colour, 2))
-    painter.drawPolyline(QPolygonF(over))
+    painter.drawLines([QLineF(a, b) for a, b in pairwise(over) if min(a.y(), b.y()) < line])
     painter.restore()
 
 

@@ -13,6 +13,7 @@ from memplan import (
     CoursePoint,
     Estimate,
     LedgerRow,
+    TermName,
     Unit,
     format_bytes,
     instant_words,
@@ -53,9 +54,9 @@ class Moment:
         """All that is held."""
         return self.point.instant.total_bytes
 
-    def size(self, term: str) -> int:
+    def size(self, term: TermName) -> int:
         """What one term holds."""
-        return next((size for name, size in self.point.instant.bytes_by_term.items() if name == term), 0)
+        return self.point.instant.bytes_by_term.get(term, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +77,7 @@ class TimelineChart:
     """Loaded, forward, loss, backward, optimizer step."""
     steps: tuple[Span, ...]
     """The first step, later ones; none where there is one alone, as in inference."""
-    terms: tuple[str, ...]
+    terms: tuple[TermName, ...]
     usable: int
     device: str
     unit: Unit
@@ -203,9 +204,9 @@ def _title(term: str) -> str:
     return term[:1].upper() + term[1:]
 
 
-def largest_tensors(estimate: Estimate, moment: Moment) -> tuple[tuple[str, LedgerRow], ...]:
+def largest_tensors(estimate: Estimate, moment: Moment) -> tuple[tuple[TermName, LedgerRow], ...]:
     """The largest tensors that are held at a moment, each with its term, as far as terms are known by tensors."""
-    instant, found = moment.point.instant, list[tuple[str, LedgerRow]]()
+    instant, found = moment.point.instant, list[tuple[TermName, LedgerRow]]()
     for term in estimate.terms:
         held = moment.size(term.name)
         rows = [row for row in (_alive(row, moment) for row in term.tensors) if row is not None]
