@@ -25,8 +25,8 @@ from memplan.result import Advice
 _KERNELS: dict[Kernels, str] = {
     "liger": "Liger's fused loss is counted; its norms, rotary positions and gated products, which keep less, are not.",
     "mlx": (
-        "Attention and update are counted as MLX runs them, the rest as transformers does: small runs of mlx-lm took "
-        "up to 1.4 times as much, with checkpoints up to 1.8 times."
+        "Attention and update are counted as MLX runs them; backward with two layers and all gradients more, as MLX "
+        "orders it itself: too much rather than too little. Small runs of mlx-lm took up to a third less."
     ),
 }
 _BUCKETS: dict[Strategy, str] = {

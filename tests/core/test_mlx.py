@@ -11,8 +11,8 @@ from memplan.result import Estimate
 from tests.core.truth_cases import by_id, cases, scenario_of
 
 MEASURED = cases("mlx.json")
-PLAIN, CHECKPOINTED = 0.29, 0.45
-"""How far an estimate's peak may be under the measured one: the warning beside the field says so."""
+UNDER, OVER = 0.01, 0.46
+"""How far an estimate's peak may be under the measured one (nothing but sizes that blocks round) and over it."""
 
 
 def found_for(case: dict[str, Any]) -> Estimate:
@@ -23,7 +23,7 @@ def found_for(case: dict[str, Any]) -> Estimate:
 def test_a_run_is_within_what_the_warning_says(case: dict[str, Any]) -> None:
     found, true = found_for(case), case["bytes"]
     off = found.bytes.peak / true["peak"] - 1
-    assert -(CHECKPOINTED if case["checkpointing"] == "full" else PLAIN) <= off <= 0.05
+    assert -UNDER <= off <= OVER
     assert found.parameters.total == true["parameters"]
     assert found.parameters.trainable == true["trainable"]
     assert found.bytes.loaded == pytest.approx(true["loaded"], rel=0.002)

@@ -43,6 +43,11 @@ class Stack:
         return self.kernels == "mlx"
 
     @property
+    def runs_out_of_order(self) -> bool:
+        """Whether backward's order is the stack's own: MLX evaluates a graph, and holds more than a walk in order."""
+        return self.kernels == "mlx"
+
+    @property
     def packs_head(self) -> bool:
         """Whether the head is packed in 4 bit as all linear modules are (Lightning's plug-in for bitsandbytes)."""
         return self.kernels == "litgpt"
