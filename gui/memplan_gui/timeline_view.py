@@ -32,7 +32,7 @@ HOW = "Arrow keys move through the step, with Ctrl from part to part; Enter goes
 TIMELINE_PICTURE_SIZE = QSizeF(960, 540)
 FIGURES_SHARE, LEAST_FIGURES, MOST_FIGURES = 0.38, 112, 300
 """How much of the height the figures under the chart take, and pixels between which that stays."""
-TERMS_WIDTH = 352
+TERMS_WIDTH, NARROW_TERMS_WIDTH = 352, 246
 NARROW = 700
 LOW = 480
 """Below this height the squares of the figures are legend enough."""
@@ -219,7 +219,7 @@ class TimelineView(AnswerView):
         self._below.setFixedHeight(round(min(max(self.height() * FIGURES_SHARE, LEAST_FIGURES), MOST_FIGURES)))
         shown(self.legend, self.height() >= LOW)
         narrow = self.width() < NARROW
-        self.terms_table.setFixedWidth(TERMS_WIDTH - (TERM_WIDTHS[2] if narrow else 0))
+        self.terms_table.setFixedWidth(NARROW_TERMS_WIDTH if narrow else TERMS_WIDTH)
         self.terms_table.setColumnHidden(2, narrow)
         room = self.width() - self.terms_table.width() - BETWEEN - LEAST_NAME
         for shown_column in TENSOR_COLUMNS:
