@@ -24,6 +24,14 @@ from memplan.result import Advice
 
 _KERNELS: dict[Kernels, str] = {
     "liger": "Liger's fused loss is counted; its norms, rotary positions and gated products, which keep less, are not.",
+    "unsloth": (
+        "Unsloth's modules are counted as transformers', which keep more. Its own loss takes chunks of logits as large "
+        "as half of what is free, 4 GiB at most: that is not counted as needed."
+    ),
+    "torchtitan": (
+        "torchtitan's modules are counted as transformers', which keep more: its norms keep their input alone, and "
+        "its loss drops the 16-bit logits before backward."
+    ),
     "mlx": (
         "Attention and update are counted as MLX runs them; backward with two layers and all gradients more, as MLX "
         "orders it itself: too much rather than too little. Small runs of mlx-lm took up to a third less."

@@ -91,6 +91,17 @@ def test_targets_are_the_names_of_the_parts_that_litgpt_holds_in_one_matrix() ->
     assert "k_proj, " in word
 
 
+def test_unsloth_keeps_three_inputs_of_a_layer_beside_checkpoints_on_the_host() -> None:
+    """unsloth_zoo 2026.10, gradient_checkpointing.py: the last layer's input is not moved, and there are two buffers."""
+
+    def at_the_end(kernels: str) -> int:
+        training = {"kernels": kernels, "method": "lora", "checkpointing": "offload", "sequence_length": 4096}
+        scenario = {"model": {"catalog": "meta-llama/Llama-3.1-8B"}, "training": training}
+        return estimate(Scenario.model_validate(scenario)).bytes.forward_end
+
+    assert at_the_end("unsloth") - at_the_end("transformers") == 3 * 4096 * 4096 * 2
+
+
 @pytest.mark.parametrize("kernels", ["litgpt", "torchtune", "megatron", "mlx"])
 @pytest.mark.parametrize("loss", ["plain", "chunked"])
 def test_no_term_is_negative(kernels: str, loss: str) -> None:

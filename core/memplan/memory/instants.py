@@ -18,6 +18,10 @@ from memplan.plan.hardware import Hardware
 from memplan.plan.training import Training
 from memplan.result import TERMS, Instant, InstantName, TermName, TraceBytes
 
+_STAGED_BY_UNSLOTH = 3
+"""The last layer's input, which is not moved, and two buffers that inputs come back to. Source: unsloth_zoo 2026.10,
+gradient_checkpointing.py (LAST_GC_INDEX, GPU_BUFFERS; the second buffer only where memory is left)."""
+
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
@@ -78,6 +82,7 @@ def work_of(
         with_backward=training.method != "inference",
         gathering=gathering,
         offloads=hardware.offload.activations or training.checkpointing == "offload",
+        staged=_STAGED_BY_UNSLOTH if training.kernels == "unsloth" and training.checkpointing == "offload" else 0,
         applies_gradients=leave,
         in_flight=in_flight,
         backward_buckets=buckets,

@@ -44,6 +44,8 @@ class Work:
     gathering: Gathering | None = None
     offloads: bool = False
     """What a layer keeps waits on the host from its forward to its backward."""
+    staged: int = 0
+    """Layers' inputs that are on the device from forward to backward though checkpoints wait on the host."""
     applies_gradients: bool = False
     """A layer's gradients are gone once it is through."""
     in_flight: int = 1
@@ -144,7 +146,7 @@ def moments(work: Work, batch: Size, sequence: Size, *, every: bool = False) -> 
         work.accumulating,
         work.with_backward,
     )
-    kept = sum(run.count * run.walk.kept for run in runs)
+    kept = sum(run.count * run.walk.kept for run in runs) + work.staged * last.input_bytes
     cached = sum(run.count * run.walk.cached for run in runs)
     gathered = work.gathering or Gathering(NOTHING, {}, reshards=True)
     held = _held_after_forward(runs, gathered)
