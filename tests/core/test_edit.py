@@ -130,7 +130,7 @@ def test_the_field_at_a_path() -> None:
     found = facts_at(Scenario, "training.trainable_fraction")
     assert (found.kind, found.optional, found.above, found.maximum, found.default) == ("number", True, 0, 1, None)
     found = facts_at(Scenario, "training.lora.targets")
-    assert (found.kind, found.choices, found.default) == ("names", ("all-linear",), "all-linear")
+    assert (found.kind, found.choices, found.default) == ("names", ("all-linear", "all-linear+lm_head"), "all-linear")
     assert facts_at(Scenario, "training.attention").choices == ("eager", "sdpa", "flash")
     for path in ("training.x", "x", "training.micro_batch.x"):
         with pytest.raises(PlanError, match="Scenario has no field at this path"):

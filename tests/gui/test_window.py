@@ -339,7 +339,6 @@ def test_save_open_and_recent(window: Window, tmp_path: Path, monkeypatch: pytes
         ("newer.memplan", '{"memplan": 99, "scenarios": []}'),
         ("odd.memplan", '{"memplan": 1, "scenarios": [{"model": {"catalog": "x"}, "colour": "red"}]}'),
         ("config.json", "[]"),
-        ("adapter_config.json", '{"peft_type": "LORA"}'),
         ("model.safetensors", "\x00\x01"),
     ],
 )
