@@ -8,8 +8,10 @@ from memplan.architecture.expert_parts import Experts
 from memplan.architecture.parts import Architecture
 from memplan.architecture.stacks import is_run_by
 from memplan.catalog import Device
+from memplan.memory.optimizers import RULES
 from memplan.memory.setup import Setup, names_module
 from memplan.memory.sharding import (
+    CUTS_TENSORS,
     SHARDS_STATES,
     data_parallel_devices,
     expert_parallel_of,
@@ -80,6 +82,9 @@ def _about_training(scenario: Scenario, architecture: Architecture) -> Iterator[
     training = scenario.training
     if training.optimizer_in_backward:
         yield Advice("training.optimizer_in_backward", "Gradients are counted as gone once their layer is through.")
+    if training.optimizer == "galore":
+        words = "The decomposition of the largest gradient is counted without the workspace that cuSOLVER takes for it."
+        yield Advice("training.optimizer", words)
     if training.checkpointing == "selective" and not is_run_by(architecture, "megatron"):
         words = "What is recomputed of each layer is counted as kept: too much rather than too little."
         yield Advice("training.checkpointing", words)
@@ -108,6 +113,9 @@ def _about_sharding(scenario: Scenario) -> Iterator[Advice]:
     strategy = hardware.sharding.strategy
     if data_parallel_devices(hardware) == 1:
         return
+    if RULES[training.optimizer].hidden_only and strategy in CUTS_TENSORS:
+        name = RULES[training.optimizer].title
+        yield Advice("training.optimizer", f"{name} needs whole matrices; gathering them for it is not counted.")
     if strategy == "fsdp1":
         words = "Gathered layers of FSDP1 are counted as those of FSDP2."
         yield Advice("hardware.sharding.strategy", words)

@@ -43,6 +43,8 @@ def test_nothing_is_said_of_a_careful_set_up() -> None:
 EXTRAPOLATED: list[tuple[dict[str, Any], dict[str, Any], str]] = [
     ({"kernels": "liger"}, {}, "training.kernels"),
     ({"kernels": "unsloth"}, {}, "training.kernels"),
+    ({"optimizer": "galore"}, {}, "training.optimizer"),
+    ({"optimizer": "muon"}, {"devices": 8, "sharding": {"strategy": "fsdp2"}}, "training.optimizer"),
     ({"optimizer_in_backward": True}, {}, "training.optimizer_in_backward"),
     ({"checkpointing": "selective"}, {}, "training.checkpointing"),
     ({"checkpointing": "offload"}, {}, "training.checkpointing"),

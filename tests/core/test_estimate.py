@@ -220,6 +220,19 @@ def test_states_that_follow_shapes_follow_those_of_a_usual_model(optimizer: str,
     assert low <= per_parameter <= high
 
 
+def test_the_trainer_of_a_plan_reaches_its_optimizer() -> None:
+    """transformers 5.24: embeddings keep 32-bit states under 8-bit optimizers, Adafactor takes 16 bytes a value."""
+    table, tied = 128_256 * 4096, {"catalog": "meta-llama/Llama-3.1-8B"}
+
+    def states(trainer: str) -> int:
+        found = answer(tied, optimizer="adamw_8bit", trainer=trainer)
+        return next(term.largest_bytes for term in found.terms if term.name == "optimizer states")
+
+    assert states("accelerate") - states("none") == pytest.approx(table * (8 - 2 * (1 + 4 / 256)), rel=1e-4)
+    step = answer(tied, optimizer="adafactor", trainer="accelerate").instants[-1]
+    assert step.bytes_by_term["temporary buffers"] == 16 * table
+
+
 # the device
 
 

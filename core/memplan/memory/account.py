@@ -82,6 +82,7 @@ def exact_states(
         gradients_dtype=training.gradients_dtype,
         quantization=training.quantization,
         kernels=training.kernels,
+        trainer=training.trainer,
     )
     return _exact_states(architecture, plain, recipe, frozen_layers, shards, expert_parallel)
 
