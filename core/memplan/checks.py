@@ -117,7 +117,12 @@ def _about_experts(scenario: Scenario, setup: Setup, architecture: Architecture)
     if scenario.training.lora.dropout > 0 and adapted:
         yield Advice("training.lora.dropout", "PEFT takes no dropout on experts; it refuses this set-up.")
     if setup.packed and any(not setup.expert_modules(one) for one in mixtures):
-        words = "4-bit packs linear modules only: with transformers 5 the experts, most of this model, stay in 16 bit."
+        training = scenario.training
+        wide = training.quantization.fp32_unquantized or training.weights_dtype == "fp32"
+        words = (
+            "4-bit packs linear modules only: with transformers 5 the experts, most of this model, are held in "
+            f"{'fp32' if wide else '16 bit'}."
+        )
         yield Advice("training.quantization.format", words)
 
 

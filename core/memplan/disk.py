@@ -40,6 +40,22 @@ _WRITE_WORDS: dict[int, tuple[str, str]] = {
 }
 
 
+def is_folder(path: Path) -> bool:
+    """Whether a folder stands there that can be looked at."""
+    return os.path.isdir(path)  # noqa: PTH112 - Path.is_dir raises where a name is too long or a folder is closed
+
+
+def is_missing(path: Path) -> bool:
+    """Whether nothing stands there. What cannot be looked at may be there: reading it says why not."""
+    try:
+        path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    except (OSError, ValueError):
+        return False
+    return False
+
+
 def read_file(path: Path, *, limit_bytes: int, what: str, error: type[MemplanError] = MemplanError) -> bytes:
     """Return a file's bytes.
 
@@ -58,7 +74,7 @@ def read_file(path: Path, *, limit_bytes: int, what: str, error: type[MemplanErr
             size = max(len(data), os.fstat(stream.fileno()).st_size)
     except OSError as problem:
         # Windows calls the opening of a folder a matter of permissions.
-        code = errno.EISDIR if path.is_dir() else problem.errno
+        code = errno.EISDIR if is_folder(path) else problem.errno
         raise _in_words(_READ_WORDS, code, problem, path, error) from problem
     except ValueError as problem:
         raise error(f"{str(path)!r} is not the name of a file: {problem}.") from problem

@@ -68,14 +68,16 @@ def estimate(scenario: Scenario) -> Estimate:
         stages=held.stages,
         host=host_memory(held.states, scenario, line.walked.on_host * line.in_flight),
         measured=measurement_of(scenario, allocated, roomy, need),
-        warnings=(*unproven, *_advice(scenario, setup, chosen.architecture, device)),
+        warnings=(*unproven, *_advice(scenario, setup, chosen.architecture, device, held.states.weights)),
     )
 
 
-def _advice(scenario: Scenario, setup: Setup, architecture: Architecture, device: Device) -> Iterator[Advice]:
+def _advice(
+    scenario: Scenario, setup: Setup, architecture: Architecture, device: Device, held_weights: int
+) -> Iterator[Advice]:
     """What is unwise, then what may be meant otherwise."""
     yield from advice(scenario, setup, architecture, device)
-    yield from misreadings(scenario, architecture)
+    yield from misreadings(scenario, architecture, held_weights)
 
 
 def _whole_process(instant: Instant, buckets: int, over: Overheads) -> Instant:

@@ -23,11 +23,11 @@ _LONG, _LONG_WITH_CHECKPOINTS = 4096, 16_384
 """Tokens at once from which fp32 activations weigh as much as packed weights save on models of 1B to 8B."""
 
 
-def misreadings(scenario: Scenario, architecture: Architecture) -> Iterator[Advice]:
-    """What would be misread in this scenario."""
+def misreadings(scenario: Scenario, architecture: Architecture, held_weights: int) -> Iterator[Advice]:
+    """What would be misread in this scenario, whose fullest device holds `held_weights` bytes of weights."""
     yield from _about_adapters(scenario, architecture)
     yield from _about_the_loss(scenario, architecture)
-    yield from _about_sharding(scenario, architecture)
+    yield from _about_sharding(scenario, held_weights)
     yield from _about_batches(scenario)
 
 
@@ -72,25 +72,29 @@ def _about_the_loss(scenario: Scenario, architecture: Architecture) -> Iterator[
         yield Advice("training.loss", words)
 
 
-def _about_sharding(scenario: Scenario, architecture: Architecture) -> Iterator[Advice]:
+def _about_sharding(scenario: Scenario, held_weights: int) -> Iterator[Advice]:
     hardware, strategy = scenario.hardware, scenario.hardware.sharding.strategy
     if strategy not in SHARDS_STATES:
         return
     if data_parallel_devices(hardware) == 1:
         yield Advice("hardware.sharding.strategy", "One device has nothing to divide with: it holds everything.")
     elif strategy not in SHARDS_WEIGHTS and scenario.training.method != "inference":
-        held = total(architecture) * BYTES_PER_VALUE[scenario.training.weights_dtype]
         what = "states and gradients" if strategy == "zero2" else "states"
-        words = f"Divides {what}; every device holds all weights ({format_bytes(held)}). ZeRO-3 and FSDP divide them."
+        parts = hardware.tensor_parallel * hardware.pipeline_parallel * hardware.expert_parallel
+        whose = "all weights" if parts == 1 else "all weights of its part of the model"
+        words = (
+            f"Divides {what}; every device holds {whose} ({format_bytes(held_weights)}). ZeRO-3 and FSDP divide them."
+        )
         yield Advice("hardware.sharding.strategy", words)
 
 
 def _about_batches(scenario: Scenario) -> Iterator[Advice]:
     training, devices = scenario.training, data_parallel_devices(scenario.hardware)
+    seers = "devices" if devices == scenario.hardware.devices else "replicas of the model"
     batch, pieces = training.micro_batch, training.gradient_accumulation
     if training.method == "inference" or pieces == 1:
         return
-    factors = [f"{batch:,}", f"{pieces:,}", *([f"{devices:,} devices"] if devices > 1 else [])]
+    factors = [f"{batch:,}", f"{pieces:,}", *([f"{devices:,} {seers}"] if devices > 1 else [])]
     words = f"One update sees {' × '.join(factors)} = {batch * pieces * devices:,} sequences"
     if batch > 1:
         words += f"; activations follow the micro-batch of {batch:,}, whatever the accumulation"

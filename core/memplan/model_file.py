@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from memplan.disk import read_file
+from memplan.disk import is_folder, is_missing, read_file
 from memplan.errors import ConfigError
 from memplan.json_text import read_loose_json
 from memplan.plan.problems import shown
@@ -35,9 +35,9 @@ def read_config(path: str | Path) -> dict[str, Any]:
         ConfigError: why it cannot be read, or what it is instead of a model's configuration.
     """
     file = Path(path)
-    if file.is_dir():
+    if is_folder(file):
         file = file / "config.json"
-        if not file.exists():
+        if is_missing(file):
             raise ConfigError(
                 "the folder holds no config.json.", place=str(path), remedy="Give the folder of a Hugging Face model."
             )

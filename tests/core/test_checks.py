@@ -35,6 +35,15 @@ def basis(
     return estimate(Scenario.model_validate(scenario)).basis
 
 
+@pytest.mark.parametrize(("upcast", "dtype"), [(True, "fp32"), (False, "16 bit")])
+def test_experts_that_4_bit_leaves_are_said_to_be_held_as_they_are_counted(upcast: bool, dtype: str) -> None:
+    training = {"method": "qlora", "quantization": {"fp32_unquantized": upcast}}
+    model = {"catalog": "mistralai/Mixtral-8x7B-v0.1"}
+    found = estimate(Scenario.model_validate({"model": model, "training": training}))
+    words = {one.path: one.message for one in found.warnings}["training.quantization.format"]
+    assert words.endswith(f"are held in {dtype}.")
+
+
 def test_nothing_is_said_of_a_careful_set_up() -> None:
     assert warnings() == {}
     assert basis() == "traced"

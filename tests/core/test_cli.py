@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import json
 import os
@@ -205,6 +206,39 @@ def test_arguments_that_make_no_sense_end_with_2(fits: str, capsys: pytest.Captu
         captured = capsys.readouterr()
         assert captured.err.startswith("Usage: ")
         assert captured.out == ""
+
+
+def test_a_report_of_one_scenario_has_no_other(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    model = {"catalog": "openai-community/gpt2"}
+    plan = tmp_path / "two.memplan"
+    plan.write_text(json.dumps({"memplan": 1, "scenarios": [{"name": one, "model": model} for one in ("one", "two")]}))
+    for ending in ("md", "html", "csv"):
+        path = tmp_path / f"r.{ending}"
+        assert run(["report", str(plan), "-o", str(path), "--scenario", "2"]) == 0
+        assert "two" in path.read_text(encoding="utf-8")
+        assert "one," not in path.read_text(encoding="utf-8")
+    assert "## one" not in (tmp_path / "r.md").read_text(encoding="utf-8")
+    assert run(["report", str(plan), "-o", str(tmp_path / "r.md"), "--scenario", "3"]) == 2
+    assert "no scenario '3'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["estimate", "fit", "import"])
+def test_a_name_that_no_disk_takes_is_told_as_such(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([command, "n" * 5000]) == 2
+    assert "the name is too long for this disk. Check the name." in capsys.readouterr().err
+
+
+def test_a_closed_folder_is_not_an_output(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    look, read = Path.stat, Path.open  # the administrator's account, which tests may run under, may open all
+
+    def refuse(path: Path) -> None:
+        if path.parent.name == "closed":
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+
+    monkeypatch.setattr(Path, "stat", lambda path, **options: refuse(path) or look(path, **options))
+    monkeypatch.setattr(Path, "open", lambda path, *how, **options: refuse(path) or read(path, *how, **options))
+    assert run(["estimate", "closed/run.memplan"]) == 2
+    assert "closed/run.memplan: may not be read." in capsys.readouterr().err
 
 
 def test_a_report_is_printed_or_written_whole(fits: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -75,6 +75,14 @@ def test_zero_2_does_not_shard_weights(strategy: str) -> None:
     assert "all weights" not in said({}, path, divided)
 
 
+def test_what_other_parallelism_divides_a_device_does_not_hold() -> None:
+    path = "hardware.sharding.strategy"
+    hardware = {"devices": 8, "tensor_parallel": 4, "sharding": {"strategy": "zero1"}}
+    held = allocation(scenario({}, hardware)).states.weights
+    assert held < 0.3 * WEIGHTS_BYTES
+    assert f"all weights of its part of the model ({format_bytes(held)})" in said({}, path, hardware)
+
+
 def test_one_device_divides_nothing() -> None:
     alone = {"devices": 1, "sharding": {"strategy": "fsdp2"}}
     assert (
@@ -97,6 +105,9 @@ def test_accumulation_does_not_shrink_activations_and_the_batch_of_an_update_is_
         "accumulation."
     )
     assert said({"micro_batch": 1, "gradient_accumulation": 8}, path) == "One update sees 1 × 8 = 8 sequences."
+    divided = {"devices": 8, "tensor_parallel": 4}
+    words = said({"micro_batch": 1, "gradient_accumulation": 8}, path, divided)
+    assert words == "One update sees 1 × 8 × 2 replicas of the model = 16 sequences."
     assert said({"micro_batch": 4}, path) == ""
     few, many = (scenario({"micro_batch": 4, "gradient_accumulation": pieces}) for pieces in (2, 64))
     assert peak(few) == peak(many)

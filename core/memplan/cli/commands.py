@@ -16,6 +16,7 @@ from memplan.cli.levers_command import levers_command
 from memplan.cli.measure_commands import calibrate_command, probe_command
 from memplan.cli.report_command import report_command
 from memplan.cli.scenario_options import ScenarioCommand, with_options
+from memplan.disk import is_missing
 from memplan.units import Unit
 from memplan.version import PLAN_SUFFIX, __version__
 
@@ -37,7 +38,7 @@ class PlanGroup(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command, or the window for what is a file rather than a command."""
         first = args[0]
-        if self.get_command(ctx, first) is None and (first.endswith(PLAN_SUFFIX) or Path(first).exists()):
+        if self.get_command(ctx, first) is None and (first.endswith(PLAN_SUFFIX) or not is_missing(Path(first))):
             return "open", open_window, args
         return super().resolve_command(ctx, args)
 

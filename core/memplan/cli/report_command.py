@@ -30,8 +30,8 @@ WRITTEN = 0
 @click.option(
     "--scenario",
     metavar="NAME",
-    help="The scenario that a sheet is of: its name or its number, from 1. Without it a PDF has a page for each, "
-    "a picture has the first.",
+    help="The scenario that it is of: its name or its number, from 1. Without it a document has them all, a PDF has a "
+    "page for each, a picture has the first.",
 )
 @unit_option
 def report_command(plan: str, output: str | None, scenario: str | None, unit: str) -> int:
@@ -60,12 +60,21 @@ def report_command(plan: str, output: str | None, scenario: str | None, unit: st
                 place=path.name if path else "",
                 remedy=f"End the file's name in {known} or {PICTURE_SUFFIXES[-1]}.",
             )
-        text = report(source.plan, form, chosen)
+        text = report(_narrowed(source.plan, scenario), form, chosen)
     if path is None:
         click.echo(text, nl=False)
     else:
         write_file(path, text.encode())
     return WRITTEN
+
+
+def _narrowed(plan: Plan, wanted: str | None) -> Plan:
+    """The plan with the wanted scenario alone, or whole."""
+    from memplan.plan.edit import replaced
+
+    if wanted is None:
+        return plan
+    return replaced(plan, "scenarios", (plan.scenarios[_position(plan, wanted)],))
 
 
 def _positions(plan: Plan, path: Path, wanted: str | None) -> list[int]:
@@ -77,10 +86,15 @@ def _positions(plan: Plan, path: Path, wanted: str | None) -> list[int]:
         if count > 1:
             click.echo(f"{path.name} shows the first of {count} scenarios; --scenario chooses another.", err=True)
         return [0]
+    return [_position(plan, wanted)]
+
+
+def _position(plan: Plan, wanted: str) -> int:
+    count = len(plan.scenarios)
     names = [one.name for one in plan.scenarios]
     if wanted in names:
-        return [names.index(wanted)]
+        return names.index(wanted)
     if wanted.isdecimal() and 1 <= int(wanted) <= count:
-        return [int(wanted) - 1]
+        return int(wanted) - 1
     known = ", ".join(f"{number} {name!r}" for number, name in enumerate(names, start=1))
     raise PlanError(f"the plan has no scenario {wanted!r}; there are {known}.", place="--scenario")

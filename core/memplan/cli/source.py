@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from memplan.catalog import model as catalog_model
-from memplan.disk import read_file
+from memplan.disk import is_folder, is_missing, read_file
 from memplan.errors import MemplanError, PlanError, ScenarioError, UnknownEntryError
 from memplan.json_text import read_loose_json
 from memplan.model_file import parse_config, read_config
@@ -66,9 +66,9 @@ def read_source(argument: str) -> Source:
     if argument == STANDARD_INPUT:
         return _from_bytes(_standard_input(), "standard input", Path())
     path = Path(argument)
-    if path.is_dir():
+    if is_folder(path):
         return _from_config(read_config(path), path / "config.json", str(path / "config.json"))
-    if not path.exists() and (found := _from_catalog(argument)):
+    if is_missing(path) and (found := _from_catalog(argument)):
         return found
     data = read_file(path, limit_bytes=MAX_PLAN_BYTES, what="a plan", error=PlanError)
     return _from_bytes(data, argument, path)

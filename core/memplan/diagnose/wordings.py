@@ -213,6 +213,7 @@ def _host(squeezed: str) -> Iterator[Found]:
     killed = (
         r"killedprocess(\d+)\(?[^)]{0,40}\)?(?:total-vm:\d+kb,)?(?:anon-rss:(\d+)kb)?"
         r"|oom[_-]kill(?:ed|er)?event|exitcode:-9(?!\d)|diedwith<signals\.sigkill:9>"
+        r"|(?:line\d+:|\[\d+\][+-]?)\d+killed|zsh:killed"  # bash of a script's line and of a job, zsh
     )
     for found in re.finditer(killed, squeezed):
         held = amount(found[2], "kib") if found.lastindex and found.lastindex > 1 and found[2] else None

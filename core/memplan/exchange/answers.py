@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from memplan.catalog import model as catalog_model
+from memplan.disk import is_folder, is_missing
 from memplan.errors import MemplanError, UnknownEntryError
 from memplan.model_file import read_config
 from memplan.units import parse_count
@@ -22,8 +23,8 @@ def model_answer(text: str, place: str = "") -> dict[str, Any]:
         MemplanError: it is none of them.
     """
     path = Path(text)
-    if path.exists():
-        folder = path if path.is_dir() else path.absolute().parent
+    if not is_missing(path):
+        folder = path if is_folder(path) else path.absolute().parent
         return {"config": read_config(path), "name": folder.name}
     try:
         return {"catalog": catalog_model(text).id}

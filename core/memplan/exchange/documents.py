@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from memplan.disk import read_file
+from memplan.disk import is_folder, read_file
 from memplan.errors import MemplanError
 from memplan.exchange.weight_files import weights_facts
 from memplan.exchange.yaml_text import plain, read_yaml
@@ -47,7 +47,7 @@ def read_documents(path: Path) -> list[Document]:
     Raises:
         MemplanError: why it cannot be read, or what it is instead of a configuration.
     """
-    if not path.is_dir():
+    if not is_folder(path):
         return [_read(path)]
     found = [_read(path / name) for name in _IN_FOLDER if (path / name).is_file()]
     weights = sorted(path.glob("*.safetensors"))
