@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from memplan.levers.lever import Changes, Lever, adapts, device_in, never, setting
+from memplan.memory.optimizers import RULES
 from memplan.plan.scenario import Scenario
 
 _SHARDS_IN_BF16 = ("fsdp1", "fsdp2", "zero3")
@@ -191,7 +192,7 @@ OPTIMIZERS: tuple[Lever, ...] = (
         group="optimizer",
         on={"training.optimizer": "adamw_8bit"},
         off={"training.optimizer": "adamw"},
-        is_on=lambda scenario: scenario.training.optimizer in ("adamw_8bit", "paged_adamw_8bit", "lion_8bit"),
+        is_on=lambda scenario: RULES[scenario.training.optimizer].format in ("8bit", "fp8"),
         why_not=_on_cuda_only,
         changes_what="optimizer",
         counts_as=0.05,

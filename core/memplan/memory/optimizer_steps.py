@@ -13,7 +13,7 @@ from memplan.plan.training import Training
 
 _COPIES_AT_ONCE = {"adagrad": 2}
 """Tensors of the size of all parameters that a foreach step makes, where it is not one."""
-_NEVER_FUSED = ("adafactor", "adagrad", "rmsprop", "schedule_free_adamw")
+_NEVER_FUSED = ("adafactor", "rmsprop", "schedule_free_adamw")
 """Optimizers whose step has no fused kernel on a device: they run as without."""
 _IN_PLACE = ("sgd", "sgd_momentum")
 
