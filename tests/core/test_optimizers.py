@@ -88,7 +88,9 @@ def test_paged_optimizers_leave_scales_maps_and_small_tensors_on_the_device() ->
 
 
 def test_small_tensors_stay_in_fp32_under_8_bit() -> None:
-    """bitsandbytes: min_8bit_size is 4096; each larger tensor has two maps of 256 fp32 values, shared by none."""
+    """bitsandbytes: min_8bit_size is 4096; of the two maps of 256 fp32 values, which all
+    larger tensors share, each is counted with its own: 2 KiB too much.
+    """
     small, large = ((shape, training(optimizer="adamw_8bit")) for shape in ((4095,), (4096,)))
     assert state_tensors(tensor(small[0]), small[1]) == [4 * 4095, 4 * 4095]
     assert sum(state_tensors(tensor(large[0]), large[1])) == 2 * (4096 + 16 * 4) + 2 * 1024

@@ -102,6 +102,18 @@ def test_unsloth_keeps_three_inputs_of_a_layer_beside_checkpoints_on_the_host() 
     assert at_the_end("unsloth") - at_the_end("transformers") == 3 * 4096 * 4096 * 2
 
 
+def test_unsloth_unpacks_into_a_buffer_that_stays() -> None:
+    """unsloth 2026.10, kernels/utils.py: the largest 4-bit matrix in 16 bit, and its scales in fp32."""
+
+    def at_the_end(kernels: str) -> int:
+        training = {"kernels": kernels, "method": "qlora", "checkpointing": "full"}
+        scenario = {"model": {"catalog": "meta-llama/Llama-3.1-8B"}, "training": training}
+        return estimate(Scenario.model_validate(scenario)).bytes.forward_end
+
+    largest = 4096 * 14_336
+    assert at_the_end("unsloth") - at_the_end("transformers") == 2 * largest + 4 * largest // 64
+
+
 @pytest.mark.parametrize("kernels", ["litgpt", "torchtune", "megatron", "mlx"])
 @pytest.mark.parametrize("loss", ["plain", "chunked"])
 def test_no_term_is_negative(kernels: str, loss: str) -> None:

@@ -10,7 +10,7 @@ from memplan.memory.account import States
 from memplan.memory.gathering import Gathering
 from memplan.memory.setup import Setup
 from memplan.memory.sharding import gradients_leave
-from memplan.memory.states import position_bytes
+from memplan.memory.states import PACKED_BLOCK, held_tensors, position_bytes
 from memplan.memory.step import Moment, Passes, Work, passes
 from memplan.memory.storage import Size, rounded
 from memplan.memory.zero import gradients_have_places
@@ -21,6 +21,15 @@ from memplan.result import TERMS, Instant, InstantName, TermName, TraceBytes
 _STAGED_BY_UNSLOTH = 3
 """The last layer's input, which is not moved, and two buffers that inputs come back to. Source: unsloth_zoo 2026.10,
 gradient_checkpointing.py (LAST_GC_INDEX, GPU_BUFFERS; the second buffer only where memory is left)."""
+
+
+def _weight_buffer(architecture: Architecture, setup: Setup) -> int:
+    """Unsloth unpacks every 4-bit matrix into one buffer, which stays: the largest in 16 bit, its scales in fp32.
+
+    Source: unsloth 2026.10, kernels/utils.py, fast_dequantize (WEIGHT_BUFFERS, ABSMAX_BUFFERS).
+    """
+    packed = [tensor.values for tensor in held_tensors(architecture, setup) if tensor.packed]
+    return max((2 * values + 4 * values // PACKED_BLOCK for values in packed), default=0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +92,7 @@ def work_of(
         gathering=gathering,
         offloads=hardware.offload.activations or training.checkpointing == "offload",
         staged=_STAGED_BY_UNSLOTH if training.kernels == "unsloth" and training.checkpointing == "offload" else 0,
+        stays_bytes=_weight_buffer(architecture, setup) if training.kernels == "unsloth" else 0,
         applies_gradients=leave,
         in_flight=in_flight,
         backward_buckets=buckets,

@@ -46,6 +46,8 @@ class Work:
     """What a layer keeps waits on the host from its forward to its backward."""
     staged: int = 0
     """Layers' inputs that are on the device from forward to backward though checkpoints wait on the host."""
+    stays_bytes: int = 0
+    """What kernels hold for themselves from the first forward on."""
     applies_gradients: bool = False
     """A layer's gradients are gone once it is through."""
     in_flight: int = 1
@@ -146,7 +148,7 @@ def moments(work: Work, batch: Size, sequence: Size, *, every: bool = False) -> 
         work.accumulating,
         work.with_backward,
     )
-    kept = sum(run.count * run.walk.kept for run in runs) + work.staged * last.input_bytes
+    kept = sum(run.count * run.walk.kept for run in runs) + work.staged * last.input_bytes + work.stays_bytes
     cached = sum(run.count * run.walk.cached for run in runs)
     gathered = work.gathering or Gathering(NOTHING, {}, reshards=True)
     held = _held_after_forward(runs, gathered)
