@@ -201,6 +201,7 @@ def test_arguments_that_make_no_sense_end_with_2(fits: str, capsys: pytest.Captu
         ["nonsense"],
         ["--nonsense"],
         ["catalog", "cars"],
+        ["levers", "gpt2", "--keep", "method", "--free", "method"],
     ):
         assert run(arguments) == 2
         captured = capsys.readouterr()

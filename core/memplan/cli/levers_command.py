@@ -125,4 +125,6 @@ def _preferences(keep: tuple[str, ...], free: tuple[str, ...]) -> Preferences:
 
     usual = Preferences().kept
     added, removed = (frozenset(cast("tuple[Preference, ...]", names)) for names in (keep, free))
+    if both := sorted(added & removed):
+        raise click.UsageError(f"--keep and --free both name {', '.join(both)}: give one of them.")
     return Preferences((usual | added) - removed)

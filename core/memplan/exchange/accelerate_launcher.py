@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from memplan.exchange.documents import Document
+from memplan.exchange.notes import Stated
 from memplan.exchange.reading import Keys
 from memplan.exchange.trainer_terms import STAGES, state_deepspeed_path, state_fsdp
 
@@ -38,8 +39,8 @@ def read(keys: Keys, document: Document) -> None:
         _state_deepspeed(engine)
     elif word in ("MULTI_GPU", "MULTI_XPU", "MULTI_NPU", "MULTI_HPU"):
         reading.state("hardware.sharding.strategy", kind, value="ddp", weak=True)
-    elif word == "MEGATRON_LM":
-        reading.state("hardware.sharding.strategy", kind, value="megatron")
+    elif word == "MEGATRON_LM" and kind:
+        _state_megatron(keys.section("megatron_lm_config"), kind)
     elif word in ("NO", "FALSE"):
         reading.state("hardware.sharding.strategy", kind, value="none", weak=True)
         if "hardware.devices" not in reading.stated:
@@ -89,6 +90,43 @@ def _state_deepspeed(engine: Keys) -> None:
         else:
             reading.state(f"hardware.offload.{path}", found, value=goes)
     reading.state("training.gradient_accumulation", engine.whole("gradient_accumulation_steps"), weak=True)
+
+
+_MEGATRON = {
+    "tp_degree": "tensor_parallel",
+    "pp_degree": "pipeline_parallel",
+    "context_parallel_size": "context_parallel",
+    "expert_model_parallel_size": "expert_parallel",
+}
+
+
+def _state_megatron(inner: Keys, kind: Stated) -> None:
+    """Megatron-LM's degrees and recomputation; without its distributed optimizer states are whole.
+
+    Source: accelerate 1.15, utils/dataclasses.py (MegatronLMPlugin).
+    """
+    reading = inner.reading
+    reading.state("given.engine", kind, value="megatron")
+    reading.default("training.kernels", "megatron", "Megatron-LM's own modules")
+    reading.default("training.optimizer", "adamw", "Megatron-LM's default (adam)")
+    reading.default("training.optimizer_impl", "fused", "Megatron-LM takes a fused Adam")
+    divides = inner.switch("megatron_lm_use_distributed_optimizer")
+    strategy = "megatron" if divides and divides.value else "ddp"
+    reading.state("hardware.sharding.strategy", divides or kind, value=strategy)
+    for name, path in _MEGATRON.items():
+        size = inner.whole(f"megatron_lm_{name}", least=0)
+        if size is not None and size.value > 1:
+            reading.state(f"hardware.{path}", size)
+    reading.state("hardware.sequence_parallel", inner.switch("megatron_lm_sequence_parallelism"))
+    pieces = inner.whole("megatron_lm_num_micro_batches")
+    reading.state("training.gradient_accumulation", pieces, weak=True)
+    if (again := inner.switch("megatron_lm_recompute_activations")) is not None:
+        reading.state("training.checkpointing", again, value="selective" if again.value else "none", weak=True)
+    how = inner.text("megatron_lm_recompute_granularity")
+    if how is not None and how.value.lower() in ("full", "selective"):
+        reading.state("training.checkpointing", how, value=how.value.lower(), weak=True)
+    if (host := inner.switch("megatron_lm_optimizer_cpu_offload")) and host.value:
+        reading.leave_out(host, "states on the host are counted on the device")
 
 
 def _state_parallelism(keys: Keys) -> None:

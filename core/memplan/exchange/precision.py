@@ -40,6 +40,9 @@ def precision_in_force(given: Mapping[str, Any], method: str, strategy: str) -> 
     if strategy in DEEPSPEED or given.get("engine") == "deepspeed":
         yield from _under_deepspeed(mixed, loaded, why, adapters=adapters)
         return
+    if given.get("engine") == "megatron":
+        yield from _under_megatron(mixed)
+        return
     sharded = strategy in FSDP
     upcasts = mixed != "no" and (sharded or (trainer == "llama_factory" and not given.get("pure")))
     if upcasts and not adapters:
@@ -83,6 +86,19 @@ def _under_deepspeed(mixed: str, loaded: str, why: str, *, adapters: bool) -> It
     if adapters:
         dtype = "fp32" if mixed == "no" else mixed
         yield InForce("training.lora.adapter_dtype", dtype, "DeepSpeed casts adapters with the rest")
+
+
+def _under_megatron(mixed: str) -> Iterator[InForce]:
+    """Megatron-LM's dtypes. Source: training/arguments.py (params_dtype), core/optimizer/optimizer.py."""
+    dtype = "fp32" if mixed == "no" else mixed
+    yield InForce(
+        "training.weights_dtype", dtype, "Megatron-LM casts the whole module, and holds fp32 without bf16 or fp16"
+    )
+    yield InForce("training.master_weights", mixed != "no", "Megatron-LM keeps fp32 copies in mixed precision alone")
+    gradients = "fp32" if mixed == "bf16" else "weights"
+    yield InForce("training.gradients_dtype", gradients, "Megatron-LM adds up gradients in fp32 where it runs in bf16")
+    yield InForce("training.autocast", "none", "Megatron-LM computes in the weights' dtype")
+    yield InForce("training.trainer", "none", "Megatron-LM runs forward without autocast")
 
 
 def _adapters(given: Mapping[str, Any], trainer: str, method: str, loaded: str) -> tuple[str, str]:
