@@ -57,7 +57,7 @@ def test_any_value_at_any_place_of_a_file_and_of_an_edit(path: str, value: Any, 
     *steps, last = path.replace("[0]", ".0").split(".")
     node = content
     for step in steps:
-        node = node[int(step)] if step.isdigit() else node[step]
+        node = node[int(step)] if step.isdigit() else node.setdefault(step, {})  # an empty section is left out
     node[last] = value
     words: list[str | None] = []
     for attempt in (lambda: parse_plan(json.dumps(content).encode()), lambda: replaced(plan, path, value)):
