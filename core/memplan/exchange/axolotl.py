@@ -239,6 +239,11 @@ def _read_sharding(keys: Keys) -> None:
         if "offload" in words and shard is not None:
             reading.state("hardware.offload.parameters", shard, value=True)
             reading.state("hardware.offload.optimizer", shard, value=True)
+    parts, copies = keys.whole("dp_shard_size", least=-1), keys.whole("dp_replicate_size")
+    if parts is not None and parts.value > 1 and engine is None:
+        reading.default("hardware.sharding.strategy", "fsdp2", "dp_shard_size divides the model by FSDP2")
+    if copies is not None and copies.value > 1:
+        reading.leave_out(copies, "copies between groups are not counted: the model is divided by all devices")
     for names, path in (
         (("context_parallel_size", "sequence_parallel_degree"), "context_parallel"),
         (("tensor_parallel_size",), "tensor_parallel"),

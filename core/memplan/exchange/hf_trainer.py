@@ -195,6 +195,8 @@ def _read_common(keys: Keys, *, batch_rows: int, checkpointing: bool, mixed: str
             reading.state("training.loss", liger, value="fused")
     if (compiled := keys.switch("torch_compile")) and compiled.value:
         reading.leave_out(compiled, "compiled kernels keep less; eager ones are counted")
+    if (smooths := keys.number("label_smoothing_factor")) and smooths.value > 0:
+        reading.leave_out(smooths, "the loss is the Trainer's own, whose log-softmax is not counted")
     reading.default("training.attention", "sdpa", "transformers' default")
     state_shards(keys)
 
