@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QMenu, QToolButton, QVBoxLayout, QWidget
 
 from memplan import UNIT_NAMES, LeverOffer, Scenario, Unit
@@ -18,7 +21,7 @@ from memplan_gui.lever_menu import add_levers
 from memplan_gui.lever_strip import LeverStrip
 from memplan_gui.make_fit_view import MakeFitView
 from memplan_gui.notice_bar import NoticeBar
-from memplan_gui.pieces import column, hairline, label, row, shown, tool_button
+from memplan_gui.pieces import column, hairline, label, row, scaled, shown, tool_button
 from memplan_gui.presenters.answer import Answer
 from memplan_gui.presenters.levers import lever_cards, useful_ids
 from memplan_gui.presenters.verdict import VerdictView, verdict_view
@@ -62,11 +65,14 @@ class AnswerPanel(QWidget):
         self.export_button = tool_button("button", "Export chart", text="Export chart…", tip=tip)
         self.fit_button = tool_button("button", "Make it fit", text="Make it fit")
         self.fit_button.setToolTip("Search for the least costly set of levers that fits (Ctrl+M)")
-        self._said = label("", "caption")
+        self._said = label("", "said")
+        self._said.setParent(self)  # it lies over what stands there: nothing moves for it
+        self._said.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        self._said.hide()
         self._silence = QTimer(self)
         self._silence.setSingleShot(True)
         self._silence.setInterval(SAID_MS)
-        self._silence.timeout.connect(self._said.clear)
+        self._silence.timeout.connect(self._fall_silent)
         self.notice = NoticeBar(theme)
         self.verdict = VerdictBar(theme)
         self.chart = ChartPanel(theme)
@@ -124,10 +130,9 @@ class AnswerPanel(QWidget):
 
     def _arrange(self) -> None:
         band = QWidget()
-        band.setFixedHeight(HEAD_HEIGHT)
+        band.setFixedHeight(scaled(HEAD_HEIGHT, 1.4))
         head = row(band, spacing=8, margins=(MARGIN - 12, 0, MARGIN, 0))
         head.addWidget(self.tabs, 1, Qt.AlignmentFlag.AlignBottom)
-        head.addWidget(self._said)
         head.addWidget(self.unit_switch)
         head.addWidget(self.fit_button)
         head.addWidget(self.export_button)
@@ -188,6 +193,8 @@ class AnswerPanel(QWidget):
         others = tuple(card for card in cards if card.id not in useful)
         self.levers.show_cards(tuple(card for card in cards if card.id in useful), others)
         shown(self._more_levers, bool(others))
+        for before, after in pairwise((self._more_levers, *self.levers.buttons)):
+            QWidget.setTabOrder(before, after)  # cards are made late, and would come last
 
     def set_unit(self, unit: Unit) -> None:
         """Show amounts in another unit."""
@@ -205,8 +212,19 @@ class AnswerPanel(QWidget):
     def say(self, text: str) -> None:
         """Say that something was done, for a while."""
         self._said.setText(text if len(text) <= MOST_SAID else text[: MOST_SAID - 1] + "…")
-        self._said.setToolTip(text)
+        self._place_said()
+        self._said.show()
+        self._said.raise_()
         self._silence.start()
+
+    def _place_said(self) -> None:
+        self._said.adjustSize()
+        place = self.rect().bottomRight() - self._said.rect().bottomRight()
+        self._said.move(place.x() - MARGIN, place.y() - GAP)
+
+    def _fall_silent(self) -> None:
+        self._said.clear()
+        self._said.hide()
 
     def explain(self, spot: Spot | None) -> None:
         """Show how a segment comes about."""
@@ -225,6 +243,11 @@ class AnswerPanel(QWidget):
         chart = self.chart.chart
         self.details.breakdown.show_chart(chart)
         self.details.explanation.show_explanation(self._answer.estimate, chart, self._spot)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """What is said stays in its corner."""
+        super().resizeEvent(event)
+        self._place_said()
 
 
 def _map_view(document: PlanDocument, theme: Theme) -> AnswerView:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QPointF, Qt, Signal
 from PySide6.QtGui import QCursor, QPainter, QPaintEvent, QResizeEvent
-from PySide6.QtWidgets import QPushButton, QSizePolicy, QToolTip, QWidget
+from PySide6.QtWidgets import QPushButton, QSizePolicy, QToolButton, QToolTip, QWidget
 
 from memplan import Estimate, Unit
 from memplan_gui.charts.legend import Entry, legend_height, legend_texts, paint_legend, place_entries
@@ -103,8 +103,7 @@ class ChartPanel(QWidget):
 
     def _arrange(self, still: StillStack) -> None:
         head = row(spacing=8)
-        head.addWidget(label("Memory on each device, by instant of a step", "section"))
-        head.addStretch(1)
+        head.addWidget(label("Memory on each device, by instant of a step", "section", wraps=True), 1)
         head.addWidget(self._show_all)
         head.addWidget(self.steps)
         self._column.addLayout(head)
@@ -122,6 +121,7 @@ class ChartPanel(QWidget):
         plot.need_pointed.connect(self._tell_need)
         plot.zoomed.connect(self._show_all.setVisible)
         self._column.insertWidget(1, plot, 1)
+        QWidget.setTabOrder(self.steps.findChildren(QToolButton)[-1], plot)  # made late, it would come last
         self.plot = plot
         if self._still is not None:
             self._still.hide()

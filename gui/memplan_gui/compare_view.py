@@ -14,7 +14,7 @@ from memplan_gui.charts.compare_marks import CompareMarks, height_of, marks_of, 
 from memplan_gui.charts.look import ChartLook
 from memplan_gui.document import PlanDocument
 from memplan_gui.figure_table import FigureTable
-from memplan_gui.pieces import column, label
+from memplan_gui.pieces import column, label, scaled
 from memplan_gui.presenters.answer import Answer
 from memplan_gui.presenters.compare import Comparison, bar_words, comparison
 from memplan_gui.tables import LEFT, RIGHT, ROOT, swatch
@@ -143,7 +143,7 @@ class CompareView(AnswerView):
         self.table.verticalHeader().setDefaultAlignment(LEFT)
         self.table.horizontalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Stretch)
         self.table.horizontalHeader().setStretchLastSection(False)
-        self.table.horizontalHeader().setMinimumSectionSize(110)
+        self.table.horizontalHeader().setMinimumSectionSize(scaled(110))
         self._bars = QScrollArea()
         self._bars.setWidget(self.chart)
         self._bars.setWidgetResizable(True)

@@ -14,7 +14,7 @@ from PySide6.QtWidgets import (
 from memplan import Estimate
 from memplan_gui.charts.stack_marks import Spot
 from memplan_gui.figure_table import PADDING, FigureTable
-from memplan_gui.pieces import column, label, row
+from memplan_gui.pieces import column, label, row, scaled
 from memplan_gui.presenters.breakdown import TOTAL, breakdown
 from memplan_gui.presenters.explanation import NOTHING_PINNED, explanation
 from memplan_gui.presenters.stack import StackChart
@@ -96,7 +96,7 @@ class ExplanationView(QWidget):
         self.ledger = FigureTable("Tensors of this term", self.tensors, theme)
         self.ledger.setObjectName("ledger")
         for column_of_ledger, width in enumerate(LEDGER_WIDTHS):
-            self.ledger.setColumnWidth(column_of_ledger, width)
+            self.ledger.setColumnWidth(column_of_ledger, scaled(width))
         self._nothing = label(NOTHING_PINNED, "muted", wraps=True)
         self._nothing.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self._arrange()

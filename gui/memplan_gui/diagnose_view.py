@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from PySide6.QtCore import QMimeData, QSize, Qt, QTimer, Signal
+from PySide6.QtCore import QElapsedTimer, QMimeData, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QComboBox, QFileDialog, QHBoxLayout, QPlainTextEdit, QScrollArea, QWidget
+from PySide6.QtWidgets import QApplication, QComboBox, QFileDialog, QHBoxLayout, QPlainTextEdit, QScrollArea, QWidget
 
 from memplan import Diagnosis, MemplanError, Reading, Scenario, Unit, diagnose, read_message_file, read_messages
 from memplan_gui.answers import mistake_words
 from memplan_gui.background import Background
 from memplan_gui.diagnosis_page import DiagnosisPart
 from memplan_gui.document import PlanDocument
-from memplan_gui.pieces import column, label, row, shown, tool_button
+from memplan_gui.pieces import column, label, row, scaled, shown, tool_button
 from memplan_gui.presenters.answer import Answer
 from memplan_gui.presenters.diagnosis import HOW, diagnosis_page, message_titles, nothing_words
 from memplan_gui.theme import Theme
@@ -40,7 +40,7 @@ class MessageBox(QPlainTextEdit):
         self.setAccessibleDescription(HOW)
         self.setTabChangesFocus(True)
         self.setLineWrapMode(QPlainTextEdit.LineWrapMode.WidgetWidth)
-        self.setFixedHeight(TEXT_HEIGHT)
+        self.setFixedHeight(scaled(TEXT_HEIGHT))
 
     def canInsertFromMimeData(self, source: QMimeData) -> bool:  # noqa: N802  # Qt's name
         """Files as well."""
@@ -86,6 +86,9 @@ class DiagnoseView(AnswerView):
         self._read: tuple[_Source, Reading] | None = None
         self._given: tuple[object, ...] = ()
         """What the diagnosis that is shown was made of."""
+        self._applied: tuple[Scenario, str] | None = None
+        """The scenario that a lever was applied to last, with it, and the lever's title."""
+        self._since_applied = QElapsedTimer()
         self.found: Diagnosis | None = None
         self.background = Background(self)
         self.box = MessageBox()
@@ -220,7 +223,9 @@ class DiagnoseView(AnswerView):
 
     def _show(self, found: Diagnosis | None, words: str) -> None:
         self.found = found
-        self.part.show_page(diagnosis_page(found, self._answer.estimate, self._unit) if found is not None else None)
+        page = diagnosis_page(found, self._answer.estimate, self._unit) if found is not None else None
+        is_applied = self._applied is not None and self._applied[0] == self._scenario
+        self.part.show_page(page, self._applied[1] if self._applied is not None and is_applied else "")
         file = self._source.file
         read = f"Read from {file}." if file is not None else ""
         self.state.setText(" ".join(part for part in (read, words) if part))
@@ -229,7 +234,9 @@ class DiagnoseView(AnswerView):
         self.clear_button.setEnabled(self._source != _Source())
 
     def _apply(self, lever_id: str) -> None:
-        """Apply a lever, as one undoable step."""
+        """Apply a lever, as one undoable step. Another then stands in its place: a double click applies one alone."""
+        if self._since_applied.isValid() and self._since_applied.elapsed() < QApplication.doubleClickInterval():
+            return
         offers = (one.offer for one in self.found.levers) if self.found is not None else ()
         offer = next((one for one in offers if one.lever.id == lever_id), None)
         if offer is not None and offer.scenario is not None:
@@ -237,6 +244,8 @@ class DiagnoseView(AnswerView):
             document.end_gesture()
             document.edit(f"scenarios[{document.current}]", offer.scenario, text=f"{offer.lever.title} on")
             document.end_gesture()
+            self._applied = document.scenario, offer.lever.title
+            self._since_applied.start()
 
     def sizeHint(self) -> QSize:
         """As much as there is."""
@@ -244,4 +253,4 @@ class DiagnoseView(AnswerView):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """In a low window the answer gets the room."""
-        self.box.setFixedHeight(TEXT_HEIGHT if self.height() > LOW_HEIGHT else LOW_TEXT_HEIGHT)
+        self.box.setFixedHeight(scaled(TEXT_HEIGHT if self.height() > LOW_HEIGHT else LOW_TEXT_HEIGHT))

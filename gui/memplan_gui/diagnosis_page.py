@@ -6,7 +6,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QGridLayout, QLabel, QToolButton, QWidget
 
 from memplan_gui.card_bar import CardBar
-from memplan_gui.pieces import column, label, row, shown, tip, tool_button
+from memplan_gui.pieces import column, label, row, scaled, shown, tip, tool_button
 from memplan_gui.presenters.diagnosis import DiagnosisPage, HelpLine, levers_title
 from memplan_gui.theme import Theme
 
@@ -68,15 +68,15 @@ class DiagnosisPart(QWidget):
         """The buttons that apply a lever, as far as they are shown."""
         return [button for button, _ in self._helps if not button.isHidden()]
 
-    def show_page(self, page: DiagnosisPage | None) -> None:
-        """Show another diagnosis, or none."""
+    def show_page(self, page: DiagnosisPage | None, applied: str = "") -> None:
+        """Show another diagnosis, or none; `applied` is the lever that the plan has since it was applied here."""
         self._page = page
         self._headline.setText(page.headline if page else "")
         self._source.setText(f"From {page.source}." if page else "")
         self.bar.show_page(page.bar if page else None)
         self._show_rows(page.rows if page else ())
         shown(self.explain_button, page is not None and page.place is not None)
-        title = levers_title(page) if page else ""
+        title = levers_title(page, applied) if page else ""
         self._levers_title.setText(title)
         shown(self._levers_title, bool(title))
         self._show_helps(page.levers if page else ())
@@ -85,7 +85,7 @@ class DiagnosisPart(QWidget):
     def _show_rows(self, rows: tuple[tuple[str, str], ...]) -> None:
         while len(self._rows) < len(rows):
             name, words = label("", "muted"), label(wraps=True, selectable=True)
-            name.setFixedWidth(LABEL_WIDTH)
+            name.setFixedWidth(scaled(LABEL_WIDTH))
             name.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft)
             self._row_grid.addWidget(name, len(self._rows), 0)
             self._row_grid.addWidget(words, len(self._rows), 1)
@@ -113,7 +113,7 @@ class DiagnosisPart(QWidget):
     def _add_help(self) -> None:
         position = len(self._helps)
         button, words = tool_button("button", "Apply", text="Apply"), label(wraps=True, selectable=True)
-        button.setFixedWidth(LABEL_WIDTH)
+        button.setFixedWidth(scaled(LABEL_WIDTH))
         button.clicked.connect(lambda: self._wants(position))
         self._help_grid.addWidget(button, position, 0, Qt.AlignmentFlag.AlignTop)
         self._help_grid.addWidget(words, position, 1)

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QAbstractItemView, QHeaderView
 
 from memplan import MemplanError, Scenario, Unit
 from memplan_gui.figure_table import FigureTable
-from memplan_gui.pieces import column, label, row, tip, tool_button
+from memplan_gui.pieces import column, label, row, scaled, tip, tool_button
 from memplan_gui.presenters.answer import Answer
 from memplan_gui.presenters.evidence import (
     MODES,
@@ -154,7 +154,7 @@ class EvidenceView(AnswerView):
             header.setSectionResizeMode(
                 position, modes.Stretch if of_cases and position == WIDEST else modes.Interactive
             )
-            header.resizeSection(position, width)
+            header.resizeSection(position, scaled(width))
         own = next((at for at, line in enumerate(self.cases.table.lines) if line.is_own), 0)
         self.table.setCurrentIndex(self.cases.index(own, 0))
         self.table.scrollTo(self.cases.index(own, 0), QAbstractItemView.ScrollHint.PositionAtCenter)

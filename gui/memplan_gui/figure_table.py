@@ -13,6 +13,7 @@ from PySide6.QtWidgets import (
     QTableView,
 )
 
+from memplan_gui.pieces import scaled
 from memplan_gui.theme import Theme
 
 PADDING = 11
@@ -105,9 +106,10 @@ class FigureTable(QTableView):
         self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self.verticalHeader().setVisible(False)
-        self.verticalHeader().setDefaultSectionSize(ROW_HEIGHT)
+        self.verticalHeader().setDefaultSectionSize(scaled(ROW_HEIGHT))
         self.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
         self.horizontalHeader().setHighlightSections(False)
+        self.horizontalHeader().setTextElideMode(Qt.TextElideMode.ElideRight)
         self.horizontalHeader().setStretchLastSection(True)
 
     def selected_text(self) -> str:

@@ -21,6 +21,7 @@ from memplan_gui.charts.look import hatch
 from memplan_gui.figure_table import PADDING, FigureDelegate, FigureTable
 from memplan_gui.fit_model import AT_THE_RIGHT, FitModel
 from memplan_gui.icons import pixmap
+from memplan_gui.pieces import scaled
 from memplan_gui.presenters import fit as fits
 from memplan_gui.presenters.fit import FitRow
 from memplan_gui.presenters.verdict import ICONS
@@ -139,7 +140,7 @@ class FitTable(FigureTable):
         header.setStretchLastSection(False)
         header.setMinimumSectionSize(30)
         for column, width in WIDTHS.items():
-            header.resizeSection(column, width)
+            header.resizeSection(column, scaled(width))
         header.setSectionResizeMode(fits.FAVOURITE, QHeaderView.ResizeMode.Fixed)
         header.setSectionResizeMode(fits.NEED, QHeaderView.ResizeMode.Stretch)
         header.setSortIndicator(fits.VERDICT, Qt.SortOrder.AscendingOrder)
@@ -211,9 +212,11 @@ class FitTable(FigureTable):
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Names have more room where there is more."""
         super().resizeEvent(event)
-        others = sum(width for column, width in WIDTHS.items() if column not in (fits.DEVICE, fits.NEED))
-        spare = self.viewport().width() - others - WIDTHS[fits.NEED]
-        self.horizontalHeader().resizeSection(fits.DEVICE, min(max(spare, WIDTHS[fits.DEVICE]), MOST_NAME_WIDTH))
+        others = sum(scaled(width) for column, width in WIDTHS.items() if column not in (fits.DEVICE, fits.NEED))
+        spare = self.viewport().width() - others - scaled(WIDTHS[fits.NEED])
+        self.horizontalHeader().resizeSection(
+            fits.DEVICE, min(max(spare, scaled(WIDTHS[fits.DEVICE])), scaled(MOST_NAME_WIDTH))
+        )
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Say so where a filter leaves nothing."""

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QGridLayout, QLabel, QSizePolicy, QWidget
 from memplan import FieldFacts
 from memplan_gui.fields import BytesEdit, ChoiceEdit, FractionEdit, IntegerEdit, NamesEdit, TextEdit, ToggleEdit
 from memplan_gui.icons import icon
-from memplan_gui.pieces import column, label, shown, tip, tool_button
+from memplan_gui.pieces import MOST_WIDER, column, label, scaled, shown, tip, tool_button
 from memplan_gui.presenters.words import choice_title
 from memplan_gui.search_field import SearchEdit
 from memplan_gui.theme import Theme
@@ -50,7 +50,7 @@ class FieldRow(QWidget):
         grid.setHorizontalSpacing(8)
         grid.setVerticalSpacing(2)
         grid.setContentsMargins(INSET, 0, INSET, ROW_GAP)
-        grid.setColumnMinimumWidth(0, LABEL_WIDTH)
+        grid.setColumnMinimumWidth(0, scaled(LABEL_WIDTH, MOST_WIDER))
         grid.setColumnStretch(1, 1)
         title = title or facts.title
         editor.setAccessibleName(title)
@@ -61,6 +61,9 @@ class FieldRow(QWidget):
             name = label(title)
             name.setBuddy(editor)
             name.setToolTip(tip(facts.description))
+            if scaled(LABEL_WIDTH) > scaled(LABEL_WIDTH, MOST_WIDER):  # the panel is not as wide as such text wants
+                name.setWordWrap(True)
+                name.setFixedWidth(scaled(LABEL_WIDTH, MOST_WIDER))
             grid.addWidget(name, 0, 0)
             self._place_editor(grid, facts, editor)
         if not editor.toolTip():
@@ -71,7 +74,7 @@ class FieldRow(QWidget):
         if not unit:
             grid.addWidget(editor, 0, 1, 1, 2)
             return
-        editor.setFixedWidth(NUMBER_WIDTH)
+        editor.setFixedWidth(scaled(NUMBER_WIDTH, MOST_WIDER))
         grid.addWidget(editor, 0, 1)
         grid.addWidget(label(unit, "caption"), 0, 2)
         grid.setColumnStretch(1, 0)

@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QGridLayout, QSizePolicy, QToolButton, QWidget
 
 from memplan import PREFERENCE_TITLES, PREFERENCE_WORDS, PREFERENCES, Preference
 from memplan_gui.lever_strip import even_columns
-from memplan_gui.pieces import tip, tool_button
+from memplan_gui.pieces import scaled, tip, tool_button
 
 KEEP_WIDTH = 104
 LEAST_WIDTH = 80
@@ -37,7 +37,7 @@ class KeepRow(QWidget):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Place the toggles anew when more or fewer fit side by side."""
-        self._place(even_columns(len(self.toggles), (self.width() + GAP) // (KEEP_WIDTH + GAP)))
+        self._place(even_columns(len(self.toggles), (self.width() + GAP) // (scaled(KEEP_WIDTH) + GAP)))
 
     def _place(self, columns: int) -> None:
         if columns != self._columns:

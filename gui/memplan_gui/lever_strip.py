@@ -7,7 +7,7 @@ from PySide6.QtGui import QEnterEvent, QFont, QFontMetrics, QPainter, QPaintEven
 from PySide6.QtWidgets import QAbstractButton, QGridLayout, QSizePolicy, QWidget
 
 from memplan_gui.icons import paint_icon
-from memplan_gui.pieces import tip
+from memplan_gui.pieces import MOST_WIDER, scaled, tip
 from memplan_gui.presenters.levers import LeverCard
 from memplan_gui.stylesheet import RADIUS
 from memplan_gui.theme import Theme
@@ -56,7 +56,7 @@ class LeverButton(QAbstractButton):
 
     def sizeHint(self) -> QSize:
         """Two lines of text."""
-        return QSize(LEAST_CARD_WIDTH, CARD_HEIGHT)
+        return QSize(scaled(LEAST_CARD_WIDTH, MOST_WIDER), scaled(CARD_HEIGHT))
 
     def enterEvent(self, event: QEnterEvent) -> None:
         """Show that it can be pressed."""
@@ -85,8 +85,8 @@ class LeverButton(QAbstractButton):
     def _paint_words(self, painter: QPainter, card: LeverCard) -> None:
         theme = self._theme
         body, caption = theme.font("body"), theme.font("caption")
-        top = QRect(PADDING, 5, self.width() - 2 * PADDING, 20)
-        below = QRect(PADDING, 25, self.width() - 2 * PADDING, 16)
+        top = QRect(PADDING, scaled(5), self.width() - 2 * PADDING, scaled(20))
+        below = QRect(PADDING, scaled(25), self.width() - 2 * PADDING, scaled(16))
         left, right = top.left(), top.right() + 1
         if card.is_on:
             paint_icon(painter, "check", QRectF(left, top.top() + 3, ICON, ICON), theme.colour("accent"))
@@ -161,7 +161,7 @@ class LeverStrip(QWidget):
     def _place(self) -> None:
         if not self.buttons:
             return
-        columns = even_columns(len(self.buttons), (self.width() + GAP) // (LEAST_CARD_WIDTH + GAP))
+        columns = even_columns(len(self.buttons), (self.width() + GAP) // (scaled(LEAST_CARD_WIDTH, MOST_WIDER) + GAP))
         if columns == self._columns:
             return
         for column in range(self._grid.columnCount()):

@@ -31,7 +31,7 @@ from memplan_gui.figure_table import FigureTable
 from memplan_gui.fit_search import FitSearch
 from memplan_gui.front_picture import FrontPicture
 from memplan_gui.keep_row import KeepRow
-from memplan_gui.pieces import column, label, row, shown, tool_button
+from memplan_gui.pieces import column, label, row, scaled, shown, tool_button
 from memplan_gui.plain_table import PlainModel
 from memplan_gui.presenters.answer import Answer
 from memplan_gui.presenters.make_fit import STEP_TITLES, WAY_TITLES, front_of, step_rows, waterfall_chart, way_rows
@@ -95,7 +95,7 @@ class MakeFitView(AnswerView):
         ):
             tables.addTab(table, title)
             for position, width in enumerate(widths):
-                table.setColumnWidth(position, width)
+                table.setColumnWidth(position, scaled(width))
             table.horizontalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
         tables.addTab(self.front, "Memory against time")
         self.way_table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
@@ -108,6 +108,9 @@ class MakeFitView(AnswerView):
         self.setFocusProxy(self.way_table)
 
     def _head(self) -> QHBoxLayout:
+        policy = self.halt.sizePolicy()
+        policy.setRetainSizeWhenHidden(True)  # what stands below must not move when the search ends
+        self.halt.setSizePolicy(policy)
         head, words, under = row(spacing=12), column(spacing=2), row(spacing=8)
         words.addWidget(self.sentence)
         under.addWidget(label("Must stay as it is:", "caption"))

@@ -3,11 +3,25 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QSize, Qt
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QSizePolicy, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QApplication, QFrame, QHBoxLayout, QLabel, QSizePolicy, QToolButton, QVBoxLayout, QWidget
 
 Margins = tuple[int, int, int, int]
 NONE: Margins = (0, 0, 0, 0)
 SMALL_ICON = QSize(12, 12)
+
+
+PLAIN_PIXELS = 13
+"""The text size that widths in pixels are meant for."""
+
+
+MOST_WIDER = 1.5
+"""How much wider the plan may become for larger text: the answer needs room as well."""
+
+
+def scaled(pixels: int, most: float = 4.0) -> int:
+    """A width or height that holds text, at the text size that the person has; at most so many times as much."""
+    size = QApplication.font().pixelSize()
+    return round(pixels * min(max(1.0, size / PLAIN_PIXELS), most))
 
 
 def row(owner: QWidget | None = None, *, spacing: int = 0, margins: Margins = NONE) -> QHBoxLayout:

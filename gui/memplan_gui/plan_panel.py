@@ -20,7 +20,7 @@ from memplan_gui.document import PlanDocument
 from memplan_gui.fields import BytesEdit, NotesEdit, TextEdit
 from memplan_gui.forms import INSET, FieldRow, Fold, editor_for
 from memplan_gui.model_source import ModelSource
-from memplan_gui.pieces import column, label, row, shown
+from memplan_gui.pieces import MOST_WIDER, column, label, row, scaled, shown
 from memplan_gui.plan_fields import SECTIONS, FieldSpec, FoldSpec, SectionSpec, all_fields, num_changed
 from memplan_gui.presenters.advice import advice_by_path, model_caption
 from memplan_gui.recipe_row import RecipeRow
@@ -43,7 +43,7 @@ class PlanPanel(QFrame):
     def __init__(self, document: PlanDocument, theme: Theme) -> None:
         super().__init__()
         self.setObjectName("plan_panel")
-        self.setFixedWidth(PANEL_WIDTH)
+        self.setFixedWidth(scaled(PANEL_WIDTH, MOST_WIDER))
         self._document, self._theme = document, theme
         self.rows: dict[str, FieldRow] = {}
         self._bindings: list[Binding] = []
@@ -129,7 +129,8 @@ class PlanPanel(QFrame):
         scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         content = QWidget()
         content.setObjectName("plan_fields")
-        content.setFixedWidth(PANEL_WIDTH - 1)  # the scroll bar comes and goes over the margin: no field moves
+        # The scroll bar comes and goes over the margin: no field moves.
+        content.setFixedWidth(scaled(PANEL_WIDTH, MOST_WIDER) - 1)
         scroll.setWidget(content)
         column(self, margins=(0, 0, 1, 0)).addWidget(scroll)
         return column(content, margins=(MARGIN, 12, SCROLL_MARGIN, 2 * MARGIN))
@@ -201,7 +202,7 @@ class PlanPanel(QFrame):
         notes = NotesEdit()
         notes.setAccessibleName("Notes")
         notes.setAccessibleDescription("Anything worth keeping beside the numbers.")
-        notes.setFixedHeight(120)
+        notes.setFixedHeight(scaled(120))
         self._bindings.append(Binding(self._document, "notes", notes, self, in_scenario=False))
         inset = column(margins=(INSET, 0, INSET, 0))
         inset.addWidget(notes)

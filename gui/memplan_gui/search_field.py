@@ -19,6 +19,7 @@ from PySide6.QtWidgets import (
 from memplan_gui.catalog_hits import Hit
 from memplan_gui.fields import LineEdit
 from memplan_gui.icons import icon
+from memplan_gui.pieces import scaled
 from memplan_gui.theme import Theme
 
 MOST_HITS = 200
@@ -83,7 +84,7 @@ class HitDelegate(QStyledItemDelegate):
 
     def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
         """Rows of an even height."""
-        return QSize(super().sizeHint(option, index).width(), 26)
+        return QSize(super().sizeHint(option, index).width(), scaled(26))
 
 
 class SearchEdit(LineEdit):
@@ -111,7 +112,7 @@ class SearchEdit(LineEdit):
         self._list = QListView()
         self._list.setObjectName("hits")
         self._list.setUniformItemSizes(True)
-        self._list.setMinimumWidth(POPUP_WIDTH)
+        self._list.setMinimumWidth(scaled(POPUP_WIDTH))
         self._list.setAccessibleName("Matches")
         self._completer.setPopup(self._list)
         self._list.setItemDelegate(HitDelegate(theme, self._list))

@@ -32,6 +32,9 @@ QLabel[role="section"] { font-weight: 600; }
 QLabel[role="caption"] { font-size: ${caption}px; color: $muted; }
 QLabel[role="advice"] { font-size: ${caption}px; color: $tight; }
 QLabel[role="rejection"] { font-size: ${caption}px; color: $does_not_fit; }
+QLabel[role="said"] {
+  background: $text; color: $window; border-radius: ${radius}px; padding: 6px 12px;
+}
 QLabel[role="muted"] { color: $muted; }
 QLabel:disabled { color: $faint; }
 

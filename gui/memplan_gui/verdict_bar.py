@@ -50,7 +50,7 @@ class VerdictBar(QWidget):
         self._recipe_words = ""
         self.setAccessibleName("Verdict")
         self._icon = VerdictIcon(theme)
-        self._word, self._margin = label("", "heading"), label("", "heading")
+        self._word, self._margin = label("", "heading"), label("", "heading", wraps=True)
         self._detail = label(wraps=True, selectable=True)
         self._recipe = label("", "caption", wraps=True, selectable=True)
         self._recipe.setTextFormat(Qt.TextFormat.RichText)  # for the link alone: what stands around it is escaped
@@ -63,8 +63,7 @@ class VerdictBar(QWidget):
     def _arrange(self) -> None:
         head = row(spacing=12)
         head.addWidget(self._word)
-        head.addWidget(self._margin)
-        head.addStretch(1)
+        head.addWidget(self._margin, 1)
         words = column(spacing=2)
         words.addLayout(head)
         words.addWidget(self._detail)

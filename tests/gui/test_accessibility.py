@@ -7,14 +7,16 @@ from itertools import pairwise
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QAccessible, QFontMetrics, QKeySequence
-from PySide6.QtWidgets import QApplication, QScrollBar, QWidget
+from PySide6.QtGui import QAccessible, QFont, QFontMetrics, QKeySequence
+from PySide6.QtWidgets import QApplication, QLabel, QScrollBar, QWidget
 
 from memplan_gui.actions import COMMANDS
 from memplan_gui.document import PlanDocument
 from memplan_gui.figure_table import PADDING
 from memplan_gui.first_plan import example_plan
-from memplan_gui.window import Window
+from memplan_gui.forms import FieldRow
+from memplan_gui.pieces import scaled
+from memplan_gui.window import PANEL_WIDTH, Window
 
 # Every kind of scenario shows other fields.
 SET_UPS = ("full", "lora", "qlora", "freeze", "inference")
@@ -144,3 +146,31 @@ def test_headings_of_the_breakdown_are_whole_at_every_width(window: Window, widt
         widest = max(QFontMetrics(font).horizontalAdvance(line) for line in lines)
         assert header.sectionSize(column) >= widest + PADDING, lines
     assert header.length() <= table.viewport().width()
+
+
+def test_tab_goes_through_the_memory_view_from_above(example: Window) -> None:
+    panel = example.answer_panel
+    assert panel.chart.plot is not None
+    wanted = [panel.chart.plot, *panel.levers.buttons, panel.details.breakdown]
+    chain: list[QWidget | None] = [panel.chart.plot]
+    while chain[-1] is not None and chain[-1] is not panel.details.breakdown and len(chain) < 2000:
+        chain.append(chain[-1].nextInFocusChain())
+    assert [widget for widget in chain if widget in wanted] == wanted
+
+
+def test_larger_text_widens_the_plan_and_the_tables(qapp: QApplication, open_window: Callable[..., Window]) -> None:
+    plain = qapp.font()
+    large = QFont(plain)
+    large.setPixelSize(26)
+    qapp.setFont(large)
+    try:
+        window = open_window(PlanDocument(example_plan()))
+        for row in window.plan_panel.findChildren(FieldRow):
+            for name in row.findChildren(QLabel):
+                if name.buddy() is not None and name.isVisible():
+                    assert name.width() >= name.minimumSizeHint().width(), name.text()
+                    assert name.height() >= name.heightForWidth(name.width()), name.text()
+        assert window.plan_panel.width() <= 1.5 * PANEL_WIDTH
+        assert scaled(100) == 200
+    finally:
+        qapp.setFont(plain)

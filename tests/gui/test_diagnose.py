@@ -85,6 +85,22 @@ def test_a_lever_is_applied_as_one_undoable_step(window: Window, view: DiagnoseV
     assert not window.document.undo_stack.canUndo()
 
 
+def test_a_double_click_applies_one_lever_and_it_is_said(window: Window, view: DiagnoseView) -> None:
+    read(view, ZERO2)
+    assert view.found is not None
+    title = view.found.levers[0].offer.lever.title
+    view.part.lever_buttons[0].click()
+    window.answers.finish()
+    view.finish()
+    assert f"{title} is in the plan now" in view.part.text
+    view.part.lever_buttons[0].click()  # another lever's button stands there now
+    assert window.document.undo_stack.count() == 1
+    window.document.undo_stack.undo()
+    window.answers.finish()
+    view.finish()
+    assert "in the plan now" not in view.part.text
+
+
 def test_the_answer_follows_the_plan(window: Window, view: DiagnoseView) -> None:
     read(view, ZERO2)
     window.document.edit("scenarios[0].hardware.devices", 4)

@@ -160,8 +160,11 @@ def _help(one: LeverHelp, unit: Unit) -> HelpLine:
     )
 
 
-def levers_title(page: DiagnosisPage) -> str:
-    """What stands above the levers; empty without any."""
+def levers_title(page: DiagnosisPage, applied: str = "") -> str:
+    """What stands above the levers; empty without any. Once one was applied, the plan has it."""
+    if applied:
+        more = " With it, these would save more:" if page.levers else ""
+        return f"{applied} is in the plan now; undo takes it out again.{more}"
     if not page.levers:
         return ""
     enough = sum(line.is_enough for line in page.levers)
