@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QMenu, QToolButton, QVBoxLayout, QWidget
 
@@ -25,6 +25,7 @@ from memplan_gui.pieces import column, hairline, label, row, scaled, shown, tool
 from memplan_gui.presenters.answer import Answer
 from memplan_gui.presenters.levers import lever_cards, useful_ids
 from memplan_gui.presenters.verdict import VerdictView, verdict_view
+from memplan_gui.said import Said
 from memplan_gui.scenario_tabs import ScenarioTabs
 from memplan_gui.segmented import Segmented
 from memplan_gui.settings import Settings
@@ -36,8 +37,6 @@ from memplan_gui.views import MARGIN, AnswerView, Views
 
 GAP = 12
 HEAD_HEIGHT = 40
-SAID_MS = 6000
-MOST_SAID = 40
 UNITS = (("GiB", "gib"), ("GB", "gb"))
 
 
@@ -65,14 +64,7 @@ class AnswerPanel(QWidget):
         self.export_button = tool_button("button", "Export chart", text="Export chart…", tip=tip)
         self.fit_button = tool_button("button", "Make it fit", text="Make it fit")
         self.fit_button.setToolTip("Search for the least costly set of levers that fits (Ctrl+M)")
-        self._said = label("", "said")
-        self._said.setParent(self)  # it lies over what stands there: nothing moves for it
-        self._said.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
-        self._said.hide()
-        self._silence = QTimer(self)
-        self._silence.setSingleShot(True)
-        self._silence.setInterval(SAID_MS)
-        self._silence.timeout.connect(self._fall_silent)
+        self._said = Said(self, QPoint(MARGIN, GAP))
         self.notice = NoticeBar(theme)
         self.verdict = VerdictBar(theme)
         self.chart = ChartPanel(theme)
@@ -211,20 +203,7 @@ class AnswerPanel(QWidget):
 
     def say(self, text: str) -> None:
         """Say that something was done, for a while."""
-        self._said.setText(text if len(text) <= MOST_SAID else text[: MOST_SAID - 1] + "…")
-        self._place_said()
-        self._said.show()
-        self._said.raise_()
-        self._silence.start()
-
-    def _place_said(self) -> None:
-        self._said.adjustSize()
-        place = self.rect().bottomRight() - self._said.rect().bottomRight()
-        self._said.move(place.x() - MARGIN, place.y() - GAP)
-
-    def _fall_silent(self) -> None:
-        self._said.clear()
-        self._said.hide()
+        self._said.say(text)
 
     def explain(self, spot: Spot | None) -> None:
         """Show how a segment comes about."""
@@ -247,7 +226,7 @@ class AnswerPanel(QWidget):
     def resizeEvent(self, event: QResizeEvent) -> None:
         """What is said stays in its corner."""
         super().resizeEvent(event)
-        self._place_said()
+        self._said.place()
 
 
 def _map_view(document: PlanDocument, theme: Theme) -> AnswerView:
