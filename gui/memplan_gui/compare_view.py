@@ -143,6 +143,7 @@ class CompareView(AnswerView):
         self.table.verticalHeader().setDefaultAlignment(LEFT)
         self.table.horizontalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Stretch)
         self.table.horizontalHeader().setStretchLastSection(False)
+        self.table.horizontalHeader().setTextElideMode(Qt.TextElideMode.ElideRight)
         self.table.horizontalHeader().setMinimumSectionSize(scaled(110))
         self._bars = QScrollArea()
         self._bars.setWidget(self.chart)

@@ -109,7 +109,6 @@ class FigureTable(QTableView):
         self.verticalHeader().setDefaultSectionSize(scaled(ROW_HEIGHT))
         self.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
         self.horizontalHeader().setHighlightSections(False)
-        self.horizontalHeader().setTextElideMode(Qt.TextElideMode.ElideRight)
         self.horizontalHeader().setStretchLastSection(True)
 
     def selected_text(self) -> str:

@@ -14,7 +14,7 @@ class Said(QLabel):
 
     def __init__(self, owner: QWidget, margin: QPoint) -> None:
         super().__init__(owner)
-        self._margin = margin
+        self._owner, self._margin = owner, margin
         self.setTextFormat(Qt.TextFormat.PlainText)
         self.setProperty("role", "said")
         self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
@@ -35,7 +35,7 @@ class Said(QLabel):
     def place(self) -> None:
         """Stand in the corner of what may have another size now."""
         self.adjustSize()
-        self.move(self.parentWidget().rect().bottomRight() - self.rect().bottomRight() - self._margin)
+        self.move(self._owner.rect().bottomRight() - self.rect().bottomRight() - self._margin)
 
     def _fall_silent(self) -> None:
         self.clear()

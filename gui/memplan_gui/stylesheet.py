@@ -112,7 +112,8 @@ QTabBar::tab:selected { color: $text; border-bottom-color: $accent; }
 QTabBar::tab:focus { color: $accent; }
 QTabBar::close-button { image: url("$close"); width: 12px; height: 12px; margin: 2px; }
 QTabBar::close-button:hover { background: $hover; border-radius: 2px; }
-QTabWidget#views::tab-bar { left: 8px; }
+QTabWidget#views::tab-bar { left: 12px; }
+QTabBar#view_tabs::tab { padding: 6px 8px 4px 8px; }
 QTabWidget::pane { border: none; border-top: 1px solid $hairline; }
 
 QTableView {

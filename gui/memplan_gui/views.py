@@ -38,6 +38,7 @@ class Views(QTabWidget):
         self.setObjectName("views")
         self.setDocumentMode(True)
         self.setAccessibleName("Views of the answer")
+        self.tabBar().setObjectName("view_tabs")
         self.tabBar().setAccessibleName("Views of the answer")
         self.addTab(first, title)
         self._makers: list[Callable[[], AnswerView]] = []
