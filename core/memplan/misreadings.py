@@ -12,6 +12,7 @@ from memplan.architecture.counts import total
 from memplan.architecture.parts import Architecture
 from memplan.memory.sharding import SHARDS_STATES, SHARDS_WEIGHTS, data_parallel_devices
 from memplan.number_formats import BYTES_PER_VALUE
+from memplan.plan.hardware import Hardware
 from memplan.plan.scenario import Scenario
 from memplan.result import Advice
 from memplan.units import GIB, format_bytes
@@ -77,7 +78,8 @@ def _about_sharding(scenario: Scenario, held_weights: int) -> Iterator[Advice]:
     if strategy not in SHARDS_STATES:
         return
     if data_parallel_devices(hardware) == 1:
-        yield Advice("hardware.sharding.strategy", "One device has nothing to divide with: it holds everything.")
+        if hardware.devices == 1:  # of several that other parallelism takes it is said elsewhere
+            yield Advice("hardware.sharding.strategy", _nothing_to_divide(hardware))
     elif strategy not in SHARDS_WEIGHTS and scenario.training.method != "inference":
         what = "states and gradients" if strategy == "zero2" else "states"
         parts = hardware.tensor_parallel * hardware.pipeline_parallel * hardware.expert_parallel
@@ -86,6 +88,16 @@ def _about_sharding(scenario: Scenario, held_weights: int) -> Iterator[Advice]:
             f"Divides {what}; every device holds {whose} ({format_bytes(held_weights)}). ZeRO-3 and FSDP divide them."
         )
         yield Advice("hardware.sharding.strategy", words)
+
+
+def _nothing_to_divide(hardware: Hardware) -> str:
+    offloads = hardware.offload.optimizer or hardware.offload.parameters
+    rest = " that is not offloaded" if offloads else ""
+    words = f"One device has nothing to divide with: it holds everything{rest}."
+    if hardware.sharding.strategy.startswith("zero"):
+        # DeepSpeed, runtime/zero/stage3.py and stage_1_and_2.py: buffers of reduce_bucket_size, whatever the devices.
+        words += " DeepSpeed's buckets are there all the same; they are not counted."
+    return words
 
 
 def _about_batches(scenario: Scenario) -> Iterator[Advice]:

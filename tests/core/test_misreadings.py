@@ -89,6 +89,17 @@ def test_one_device_divides_nothing() -> None:
         said({}, "hardware.sharding.strategy", alone) == "One device has nothing to divide with: it holds everything."
     )
     assert peak(scenario({}, alone)) == peak(scenario({}))
+    offloads = {**alone, "sharding": {"strategy": "zero3"}, "offload": {"optimizer": True, "parameters": True}}
+    words = said({}, "hardware.sharding.strategy", offloads)
+    assert words.startswith("One device has nothing to divide with: it holds everything that is not offloaded.")
+    assert "buckets" in words
+
+
+def test_devices_that_hold_parts_are_not_said_to_be_one_that_holds_everything() -> None:
+    hardware = {"devices": 8, "tensor_parallel": 8, "sharding": {"strategy": "fsdp2"}}
+    words = said({}, "hardware.sharding.strategy", hardware)
+    assert "there is none left to divide states among" in words
+    assert "holds everything" not in words
 
 
 def test_more_devices_without_sharding_hold_as_much_each() -> None:
