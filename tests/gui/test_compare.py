@@ -33,7 +33,7 @@ def test_only_fields_that_differ_are_listed_with_their_titles_and_values() -> No
     found = compared(BASE, FUSED, LONG)
     titles = [row.title for row in found.rows if not row.term][5:]
     assert titles == ["Optimizer implementation", "Sequence length"]
-    assert row(found, "Optimizer implementation") == ("foreach", "Fused", "foreach")
+    assert row(found, "Optimizer implementation") == ("Foreach", "Fused", "Foreach")
     assert row(found, "Sequence length") == ("256", "256", "8192")
 
 
@@ -89,6 +89,6 @@ def test_an_edit_moves_the_figures_at_once(window: Window, view: CompareView) ->
     window.document.edit(window.document.full_path("training.optimizer_impl"), "fused")
     after = view.figures.compared
     assert after is not None
-    assert row(after, "Optimizer implementation") == ("Fused", "Fused", "foreach")
+    assert row(after, "Optimizer implementation") == ("Fused", "Fused", "Foreach")
     assert row(after, "Peak")[0] != row(before, "Peak")[0]
     assert row(after, "Peak")[1:] == row(before, "Peak")[1:]

@@ -21,6 +21,7 @@ from memplan_gui.charts.stack_marks import (
     paint_stack,
     row_labels_width,
 )
+from memplan_gui.pieces import scaled
 from memplan_gui.presenters.stack import StackChart
 
 CALM_MS = 1200
@@ -92,7 +93,7 @@ class StackPlot(pg.PlotWidget):
         self._end = 1.0
         self._is_zoomed = False
         self._is_on_need = False
-        self.setMinimumSize(LEAST_CHART)
+        self.setMinimumSize(LEAST_CHART.width(), scaled(LEAST_CHART.height(), 1.6))
         self._prepare_axes()
         self._item = StackItem(self)
         self._calm = QTimer(self)

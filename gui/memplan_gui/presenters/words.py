@@ -40,7 +40,7 @@ CHOICE_TITLES: dict[str, str] = {
     "ademamix": "AdEMAMix",
     "ademamix_8bit": "AdEMAMix 8-bit",
     "schedule_free_adamw": "Schedule-free AdamW",
-    "foreach": "foreach",
+    "foreach": "Foreach",
     "fused": "Fused",
     "for_loop": "For loop",
     # checkpointing, attention, loss
