@@ -36,7 +36,7 @@ class ByteAxis(pg.AxisItem):
         super().__init__("bottom")
         self.unit: Unit = "gib"
         self.enableAutoSIPrefix(False)
-        self.setHeight(AXIS_HEIGHT)
+        self.setHeight(scaled(AXIS_HEIGHT))
         self._labels: dict[float, str] = {}
 
     def tickValues(self, minVal: float, maxVal: float, size: float) -> list[tuple[float, list[float]]]:  # noqa: N803  # pyqtgraph's names
