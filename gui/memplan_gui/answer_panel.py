@@ -9,17 +9,14 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QMenu, QToolButton, QVBoxLayout, QWidget
 
 from memplan import UNIT_NAMES, LeverOffer, Scenario, Unit
+from memplan_gui import view_makers
 from memplan_gui.answers import Answers
 from memplan_gui.chart_panel import ChartPanel
 from memplan_gui.charts.stack_marks import Spot
-from memplan_gui.compare_view import CompareView
 from memplan_gui.details import Details
 from memplan_gui.document import PlanDocument
-from memplan_gui.evidence_view import EvidenceView
-from memplan_gui.fit_view import FitView
 from memplan_gui.lever_menu import add_levers
 from memplan_gui.lever_strip import LeverStrip
-from memplan_gui.make_fit_view import MakeFitView
 from memplan_gui.notice_bar import NoticeBar
 from memplan_gui.pieces import column, hairline, label, row, scaled, shown, tool_button
 from memplan_gui.presenters.answer import Answer
@@ -31,7 +28,6 @@ from memplan_gui.segmented import Segmented
 from memplan_gui.settings import Settings
 from memplan_gui.shared_splitter import SharedSplitter
 from memplan_gui.theme import Theme
-from memplan_gui.timeline_view import TimelineView
 from memplan_gui.verdict_bar import VerdictBar
 from memplan_gui.views import MARGIN, AnswerView, Views
 
@@ -78,13 +74,13 @@ class AnswerPanel(QWidget):
         self.details = Details(theme)
         self.splitter = self._memory()
         self.views = Views("Memory", self.splitter)
-        self.views.add_view("Timeline", lambda: TimelineView(theme))
-        self.views.add_view("Fit", lambda: FitView(document, settings, theme))
-        self.views.add_view("Make it fit", lambda: MakeFitView(document, settings, theme))
-        self.views.add_view("Map", lambda: _map_view(document, theme))
-        self.views.add_view("Compare", lambda: CompareView(document, answers, theme))
+        self.views.add_view("Timeline", lambda: view_makers.timeline_view(theme))
+        self.views.add_view("Fit", lambda: view_makers.fit_view(document, settings, theme))
+        self.views.add_view("Make it fit", lambda: view_makers.make_fit_view(document, settings, theme))
+        self.views.add_view("Map", lambda: view_makers.map_view(document, theme))
+        self.views.add_view("Compare", lambda: view_makers.compare_view(document, answers, theme))
         self.views.add_view("Diagnose", self._diagnose_view)
-        self.views.add_view("Evidence", lambda: EvidenceView(theme))
+        self.views.add_view("Evidence", lambda: view_makers.evidence_view(theme))
         self._arrange()
         self.fit_button.clicked.connect(lambda: self.views.show_view("Make it fit"))
         self.verdict.basis_wanted.connect(lambda: self.views.show_view("Evidence"))
@@ -227,10 +223,3 @@ class AnswerPanel(QWidget):
         """What is said stays in its corner."""
         super().resizeEvent(event)
         self._said.place()
-
-
-def _map_view(document: PlanDocument, theme: Theme) -> AnswerView:
-    """The map, whose arrays take a while to load."""
-    from memplan_gui.map_view import MapView
-
-    return MapView(document, theme)

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QWidget
 
-from memplan import PLAN_SUFFIX, Imported, MemplanError, import_files, load_plan
+from memplan import PLAN_SUFFIX, MemplanError, load_plan
 from memplan_gui import dialogs
 from memplan_gui.document import PlanDocument
 from memplan_gui.file_commands import FileCommands
 from memplan_gui.scenario_edits import take_scenario
+
+if TYPE_CHECKING:
+    from memplan import Imported
 
 MODEL_FORMAT = "Hugging Face model"
 
@@ -43,6 +47,7 @@ class ImportCommands(QObject):
             self._files.attempt(lambda: self._show(paths))
 
     def _show(self, paths: Sequence[Path]) -> None:
+        from memplan import import_files  # the readers load with the first file that asks for them
         from memplan_gui.import_dialog import ImportDialog
 
         dialog = ImportDialog(self._window, paths, import_files(paths))
@@ -60,6 +65,8 @@ class ImportCommands(QObject):
 
 
 def _is_plan_or_model(path: Path) -> bool:
+    from memplan import import_files
+
     try:
         return all(title == MODEL_FORMAT for _, title in import_files([path]).files)
     except MemplanError:
