@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from memplan_gui.charts.look import ChartLook
 from memplan_gui.charts.map_marks import MapMarks, area_of, paint_cursor, paint_map
+from memplan_gui.charts.still_picture import paint_focus, still_picture
 from memplan_gui.presenters.memory_map import MapChart
 from memplan_gui.theme import Theme
 
@@ -104,20 +105,14 @@ class MapPlot(QWidget):
         if marks is None:
             return
         if self._still is None:
-            scale = self.devicePixelRatioF()
-            self._still = QPixmap(self.size() * scale)
-            self._still.setDevicePixelRatio(scale)
-            self._still.fill(marks.look.colour("window"))
-            still = QPainter(self._still)
-            paint_map(still, marks)
-            still.end()
+            ground = marks.look.colour("window")
+            self._still = still_picture(self, ground, lambda still: paint_map(still, marks))
         painter = QPainter(self)
         painter.drawPixmap(0, 0, self._still)
         if self.cursor_place is not None:
             paint_cursor(painter, marks, *self.cursor_place)
         if self.hasFocus():
-            painter.setPen(marks.look.colour("accent"))
-            painter.drawRect(QRectF(marks.area).adjusted(-2, -2, 2, 2))
+            paint_focus(painter, marks.look, QRectF(marks.area))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """The map is painted anew."""

@@ -7,6 +7,7 @@ from PySide6.QtGui import QFocusEvent, QKeyEvent, QMouseEvent, QPainter, QPaintE
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from memplan_gui.charts.look import ChartLook
+from memplan_gui.charts.still_picture import paint_focus, still_picture
 from memplan_gui.charts.timeline_marks import TimelineMarks, marks_of, paint_cursor, paint_timeline
 from memplan_gui.presenters.timeline import Moment, TimelineChart
 from memplan_gui.theme import Theme
@@ -100,19 +101,13 @@ class TimelinePlot(QWidget):
         if marks is None:
             return
         if self._still is None:
-            scale = self.devicePixelRatioF()
-            self._still = QPixmap(self.size() * scale)
-            self._still.setDevicePixelRatio(scale)
-            self._still.fill(marks.look.colour("window"))
-            still = QPainter(self._still)
-            paint_timeline(still, marks)
-            still.end()
+            ground = marks.look.colour("window")
+            self._still = still_picture(self, ground, lambda still: paint_timeline(still, marks))
         painter = QPainter(self)
         painter.drawPixmap(0, 0, self._still)
         paint_cursor(painter, marks, self._cursor)
         if self.hasFocus():
-            painter.setPen(marks.look.colour("accent"))
-            painter.drawRect(marks.area.adjusted(-2, -2, 2, 2))
+            paint_focus(painter, marks.look, marks.area)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """The chart is laid out anew."""
