@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeVar
 
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFileDialog, QInputDialog, QLineEdit, QMessageBox, QWidget
@@ -23,36 +24,31 @@ PICTURE_FILTER = "PNG picture (*.png);;SVG picture (*.svg);;PDF (*.pdf)"
 Wish = Literal["save", "discard", "cancel"]
 RecoveryWish = Literal["open", "discard", "later"]
 OtherVersionWish = Literal["overwrite", "save_as", "cancel"]
+_Role = QMessageBox.ButtonRole
+Button = tuple[str, QMessageBox.ButtonRole]
+"""What stands on it, and what pressing it means."""
+Answer = TypeVar("Answer")
 
 
 def ask_about_changes(parent: QWidget, name: str) -> Wish:
     """Ask what becomes of changes that are not saved."""
-    box = QMessageBox(parent)
-    box.setText(f"Save the changes to “{name}”?")
-    box.setInformativeText("Without saving they are lost.")
-    save = box.addButton("Save", QMessageBox.ButtonRole.AcceptRole)
-    discard = box.addButton("Do not save", QMessageBox.ButtonRole.DestructiveRole)
-    cancel = box.addButton("Cancel", QMessageBox.ButtonRole.RejectRole)
-    box.setDefaultButton(save)
-    box.setEscapeButton(cancel)
-    box.exec()
-    clicked = box.clickedButton()
-    return "save" if clicked is save else "discard" if clicked is discard else "cancel"
+    answers: dict[Wish, Button] = {
+        "save": ("Save", _Role.AcceptRole),
+        "discard": ("Do not save", _Role.DestructiveRole),
+        "cancel": ("Cancel", _Role.RejectRole),
+    }
+    return _ask(parent, f"Save the changes to “{name}”?", "Without saving they are lost.", answers, usual="save")
 
 
 def ask_about_recovery(parent: QWidget, name: str) -> RecoveryWish:
     """Ask what becomes of work that was not saved when memplan last ended."""
-    box = QMessageBox(parent)
-    box.setText(f"memplan ended before “{name}” was saved.")
-    box.setInformativeText("What it held at the end was kept.")
-    wanted = box.addButton("Open it", QMessageBox.ButtonRole.AcceptRole)
-    discard = box.addButton("Throw it away", QMessageBox.ButtonRole.DestructiveRole)
-    later = box.addButton("Ask again later", QMessageBox.ButtonRole.RejectRole)
-    box.setDefaultButton(wanted)
-    box.setEscapeButton(later)
-    box.exec()
-    clicked = box.clickedButton()
-    return "open" if clicked is wanted else "discard" if clicked is discard else "later"
+    answers: dict[RecoveryWish, Button] = {
+        "open": ("Open it", _Role.AcceptRole),
+        "discard": ("Throw it away", _Role.DestructiveRole),
+        "later": ("Ask again later", _Role.RejectRole),
+    }
+    text = f"memplan ended before “{name}” was saved."
+    return _ask(parent, text, "What it held at the end was kept.", answers, usual="open")
 
 
 def ask_name(parent: QWidget, name: str) -> str | None:
@@ -100,30 +96,34 @@ def with_ending(path: Path, filters: str, chosen: str) -> Path:
 
 def ask_replace(parent: QWidget, path: Path) -> bool:
     """Ask whether a file may be written over."""
-    box = QMessageBox(parent)
-    box.setText(f"Replace “{path.name}”?")
-    box.setInformativeText(f"A file of that name is in {path.parent} already. What it holds is lost.")
-    replace = box.addButton("Replace", QMessageBox.ButtonRole.DestructiveRole)
-    cancel = box.addButton("Another name…", QMessageBox.ButtonRole.RejectRole)
-    box.setDefaultButton(cancel)
-    box.setEscapeButton(cancel)
-    box.exec()
-    return box.clickedButton() is replace
+    answers = {True: ("Replace", _Role.DestructiveRole), False: ("Another name…", _Role.RejectRole)}
+    more = f"A file of that name is in {path.parent} already. What it holds is lost."
+    return _ask(parent, f"Replace “{path.name}”?", more, answers, usual=False)
 
 
 def ask_about_other_version(parent: QWidget, path: Path) -> OtherVersionWish:
     """Ask what becomes of a file that somebody else wrote since it was read."""
+    answers: dict[OtherVersionWish, Button] = {
+        "overwrite": ("Overwrite", _Role.DestructiveRole),
+        "save_as": ("Save as…", _Role.AcceptRole),
+        "cancel": ("Cancel", _Role.RejectRole),
+    }
+    text = f"“{path.name}” was changed by another window or program since it was read here."
+    return _ask(parent, text, "Overwriting it loses those changes.", answers, usual="save_as")
+
+
+def _ask(parent: QWidget, text: str, more: str, answers: Mapping[Answer, Button], *, usual: Answer) -> Answer:
+    """Ask one question; Return gives the usual answer, Escape the one whose button rejects."""
     box = QMessageBox(parent)
-    box.setText(f"“{path.name}” was changed by another window or program since it was read here.")
-    box.setInformativeText("Overwriting it loses those changes.")
-    overwrite = box.addButton("Overwrite", QMessageBox.ButtonRole.DestructiveRole)
-    save_as = box.addButton("Save as…", QMessageBox.ButtonRole.AcceptRole)
-    cancel = box.addButton("Cancel", QMessageBox.ButtonRole.RejectRole)
-    box.setDefaultButton(save_as)
-    box.setEscapeButton(cancel)
+    box.setText(text)
+    box.setInformativeText(more)
+    buttons = {answer: box.addButton(*button) for answer, button in answers.items()}
+    rejecting = next(answer for answer, (_, role) in answers.items() if role == _Role.RejectRole)
+    box.setDefaultButton(buttons[usual])
+    box.setEscapeButton(buttons[rejecting])
     box.exec()
     clicked = box.clickedButton()
-    return "overwrite" if clicked is overwrite else "save_as" if clicked is save_as else "cancel"
+    return next((answer for answer, button in buttons.items() if button is clicked), rejecting)
 
 
 def show_problem(parent: QWidget | None, title: str, text: str, details: str = "") -> None:

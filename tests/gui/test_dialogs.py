@@ -1,0 +1,79 @@
+"""Questions that need an answer: each button means what it says, Return is the usual answer, Escape changes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt, QTimer
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QMessageBox, QWidget
+from pytestqt.qtbot import QtBot
+
+from memplan_gui import dialogs
+
+PATH = Path("folder") / "run.memplan"
+ASKED: dict[str, Callable[[QWidget], object]] = {
+    "changes": lambda parent: dialogs.ask_about_changes(parent, "run"),
+    "recovery": lambda parent: dialogs.ask_about_recovery(parent, "run"),
+    "replace": lambda parent: dialogs.ask_replace(parent, PATH),
+    "other version": lambda parent: dialogs.ask_about_other_version(parent, PATH),
+}
+
+
+@pytest.fixture
+def parent(qtbot: QtBot) -> QWidget:
+    widget = QWidget()
+    qtbot.addWidget(widget)
+    widget.show()
+    return widget
+
+
+def answered(parent: QWidget, question: str, press: Callable[[QMessageBox], object]) -> object:
+    def act() -> None:
+        box = QApplication.activeModalWidget()
+        assert isinstance(box, QMessageBox)
+        press(box)
+
+    QTimer.singleShot(0, act)
+    return ASKED[question](parent)
+
+
+@pytest.mark.parametrize(
+    ("question", "button", "answer"),
+    [
+        ("changes", "Save", "save"),
+        ("changes", "Do not save", "discard"),
+        ("changes", "Cancel", "cancel"),
+        ("recovery", "Open it", "open"),
+        ("recovery", "Throw it away", "discard"),
+        ("recovery", "Ask again later", "later"),
+        ("replace", "Replace", True),
+        ("replace", "Another name…", False),
+        ("other version", "Overwrite", "overwrite"),
+        ("other version", "Save as…", "save_as"),
+        ("other version", "Cancel", "cancel"),
+    ],
+)
+def test_a_button_means_what_it_says(parent: QWidget, question: str, button: str, answer: object) -> None:
+    def press(box: QMessageBox) -> None:
+        next(one for one in box.buttons() if one.text().replace("&", "") == button).click()
+
+    assert answered(parent, question, press) == answer
+
+
+@pytest.mark.parametrize(
+    ("question", "usual", "escape"),
+    [
+        ("changes", "save", "cancel"),
+        ("recovery", "open", "later"),
+        ("replace", False, False),
+        ("other version", "save_as", "cancel"),
+    ],
+)
+def test_return_is_the_usual_answer_and_escape_changes_nothing(
+    parent: QWidget, question: str, usual: object, escape: object
+) -> None:
+    assert answered(parent, question, lambda box: box.defaultButton().click()) == usual
+    assert answered(parent, question, lambda box: QTest.keyClick(box, Qt.Key.Key_Escape)) == escape
