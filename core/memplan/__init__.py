@@ -196,6 +196,8 @@ if TYPE_CHECKING:  # The same names for type checkers and editors; a test holds 
     from memplan.term_looks import TermLook as TermLook
     from memplan.term_looks import contrast as contrast
     from memplan.term_looks import text_on as text_on
+    from memplan.units import COUNTS as COUNTS
+    from memplan.units import COUNTS_IN_TOKENS as COUNTS_IN_TOKENS
     from memplan.units import GB as GB
     from memplan.units import GIB as GIB
     from memplan.units import UNIT_BYTES as UNIT_BYTES
@@ -261,7 +263,7 @@ _NAMES: dict[str, str] = {
     ),
     "term_looks": "TERM_LOOKS TermLook contrast text_on",
     "version": "PLAN_SUFFIX",
-    "units": "GB GIB UNIT_BYTES UNIT_NAMES Unit format_bytes format_count parse_count to_unit",
+    "units": "COUNTS COUNTS_IN_TOKENS GB GIB UNIT_BYTES UNIT_NAMES Unit format_bytes format_count parse_count to_unit",
 }
 """The public names by the module that holds them."""
 

@@ -18,6 +18,9 @@ UNIT_NAMES: dict[Unit, str] = {"gib": "GiB", "gb": "GB"}
 _COUNT = re.compile(r"^\s*([0-9][0-9_,]*(?:\.[0-9]+)?)\s*([kKmMbBgGtT]?)(i?)\s*$")
 _DECIMAL = {"": 1, "k": 10**3, "m": 10**6, "b": 10**9, "g": 10**9, "t": 10**12}
 _BINARY = {"k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
+COUNTS = "4096, 8k, 8ki (8192), 1.5M, 7B or 15T"
+COUNTS_IN_TOKENS = "4096, 8k (8192), 128k (131,072) or 1M (1,048,576)"
+"""What can be written for a count, and for one of tokens: for error messages and for help."""
 
 
 _COUNT_SIZES = ((999_500_000_000, 10**12, "T"), (999_500_000, 10**9, "B"), (999_500, 10**6, "M"), (10_000, 10**3, "k"))
@@ -79,17 +82,23 @@ def counted(count: int, thing: str) -> str:
     return f"{format_count(count)} {thing}" if count == 1 else f"{format_count(count)} {thing}s"
 
 
-def parse_count(text: str) -> int:
+def parse_count(text: str, unit: str = "") -> int:
     """Read a count as people write it: "4096", "8k" (8000), "8ki" (8192), "1.5M", "7B", "15T".
+
+    Lengths in tokens are powers of two by custom ("8k context" is 8192), so there k is 1024 and M is 1024².
+
+    >>> parse_count("8k"), parse_count("8k", "tokens"), parse_count("1M", "tokens"), parse_count("8000", "tokens")
+    (8000, 8192, 1048576, 8000)
 
     Raises:
         ValueError: what was found and what can be read.
     """
-    found = _COUNT.match(text)
+    found, in_tokens = _COUNT.match(text), unit == "tokens"
     letter = found[2].lower() if found else ""
     if not found or (found[3] and letter not in _BINARY):
-        raise ValueError(f"{text.strip()!r} is not a count; write 4096, 8k, 8ki (8192), 1.5M, 7B or 15T.")
-    value = float(re.sub(r"[_,]", "", found[1])) * (_BINARY if found[3] else _DECIMAL)[letter]
+        raise ValueError(f"{text.strip()!r} is not a count; write {COUNTS_IN_TOKENS if in_tokens else COUNTS}.")
+    sizes = _BINARY if found[3] or (in_tokens and letter in _BINARY) else _DECIMAL
+    value = float(re.sub(r"[_,]", "", found[1])) * sizes[letter]
     if value != int(value):
         raise ValueError(f"{text.strip()!r} is not a whole number.")
     return int(value)

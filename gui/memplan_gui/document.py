@@ -12,6 +12,7 @@ from PySide6.QtGui import QUndoStack
 from memplan import MemplanError, ModelChoice, Plan, Scenario, facts_at, read_config, replaced, save_plan
 from memplan_gui.edit_command import EditCommand, PlanState, changed_paths
 from memplan_gui.file_stamp import stamp_of
+from memplan_gui.presenters.automatic_names import scenario_name, with_names_following
 
 NEW_PLAN_MODEL = "meta-llama/Llama-3.1-8B"
 PAUSE_MS = 1500
@@ -20,7 +21,8 @@ PAUSE_MS = 1500
 
 def new_plan() -> Plan:
     """What File > New starts from."""
-    return Plan(title="Untitled", scenarios=(Scenario(model=ModelChoice(catalog=NEW_PLAN_MODEL)),))
+    bare = Scenario(model=ModelChoice(catalog=NEW_PLAN_MODEL))
+    return Plan(title="Untitled", scenarios=(replaced(bare, "name", scenario_name(bare)),))
 
 
 def model_of_config(config: dict[str, Any], path: Path) -> dict[str, Any]:
@@ -206,6 +208,7 @@ class PlanDocument(QObject):
             self._state = PlanState(self.plan, min(positions))
 
     def _push(self, after: PlanState, text: str, gesture: int) -> None:
+        after = PlanState(with_names_following(self.plan, after.plan), after.current)
         self.undo_stack.push(EditCommand(self, self._state, after, text, gesture))
         self._since_edit.start()
 

@@ -19,7 +19,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from memplan import Unit, parse_count
+from memplan import COUNTS, COUNTS_IN_TOKENS, Unit, parse_count
 from memplan_gui.presenters.words import bytes_text, count_text, fraction_text, parse_bytes, parse_fraction
 
 
@@ -135,10 +135,24 @@ class ParsedEdit(LineEdit):
 class IntegerEdit(ParsedEdit):
     """A whole number of any size: reads 4096, 8k, 8ki, 1.5M; arrows step, by one or by doubling."""
 
-    def __init__(self, *, doubling: bool = False, optional: bool = False, parent: QWidget | None = None) -> None:
-        super().__init__(_optional(_count, optional), _optional_text(count_text), parent)
-        self._doubling = doubling
+    read_as = Signal(str)
+    """The number in full while a short form of it is typed ("8k" in tokens: "= 8192"); else empty."""
+
+    def __init__(
+        self, *, doubling: bool = False, optional: bool = False, unit: str = "", parent: QWidget | None = None
+    ) -> None:
+        super().__init__(_optional(lambda text: _count(text, unit), optional), _optional_text(count_text), parent)
+        self._doubling, self._unit = doubling, unit
         self.setPlaceholderText("not given" if optional else "")
+        self.textChanged.connect(self._say_in_full)
+
+    def _say_in_full(self, text: str) -> None:
+        try:
+            number = count_text(_count(text, self._unit))
+        except ValueError:
+            number = ""
+        is_short = number and text.strip()[-1:].isalpha()
+        self.read_as.emit(f"= {number}" if is_short else "")
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Up and Down step, Page Up and Page Down double and halve."""
@@ -332,13 +346,13 @@ def is_undo(event: QEvent) -> bool:
 _GROUPED = re.compile(r"^\s*\d{1,3}([,\u2009\u00a0 ]\d{3})+\s*$")
 
 
-def _count(text: str) -> int:
+def _count(text: str, unit: str) -> int:
     """Commas and spaces stand between groups of three digits: "1,5" is no 15."""
     if _GROUPED.match(text):
         return parse_count(re.sub(r"\D", "", text))
     if "," in text:
-        raise ValueError(f"{text.strip()!r} is not a count; write 4096, 8k, 8ki (8192), 1.5M, 7B or 15T.")
-    return parse_count(text)
+        raise ValueError(f"{text.strip()!r} is not a count; write {COUNTS_IN_TOKENS if unit == 'tokens' else COUNTS}.")
+    return parse_count(text, unit)
 
 
 def _optional(read: Callable[[str], Any], optional: bool) -> Callable[[str], Any]:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from memplan import PLAN_SUFFIX, ConfigError, MemplanError, Plan, PlanError, load_plan, read_config, replaced, resource
 from memplan_gui.document import model_of_config, new_plan
+from memplan_gui.presenters.automatic_names import plan_title
 
 EXAMPLE = ("examples", "llama-3.1-8b.memplan")
 
@@ -67,5 +68,5 @@ def read_any(path: Path) -> FirstPlan:
         except PlanError:
             raise not_a_config from None
     choice = model_of_config(config, path)
-    plan = replaced(replaced(new_plan(), "scenarios[0].model", choice), "title", str(choice["name"]))
-    return FirstPlan(plan)
+    plan = replaced(new_plan(), "scenarios[0].model", choice)
+    return FirstPlan(replaced(plan, "title", plan_title(plan)))

@@ -27,7 +27,7 @@ def editor_for(name: str, facts: FieldFacts, *, doubling: bool = False) -> QWidg
     if facts.kind == "whole number" and facts.unit == "bytes":
         return BytesEdit(optional=facts.optional)
     if facts.kind == "whole number":
-        return IntegerEdit(doubling=doubling, optional=facts.optional)
+        return IntegerEdit(doubling=doubling, optional=facts.optional, unit=facts.unit)
     if facts.kind == "number":
         return FractionEdit(optional=facts.optional)
     if facts.kind == "switch":
@@ -76,7 +76,10 @@ class FieldRow(QWidget):
             return
         editor.setFixedWidth(scaled(NUMBER_WIDTH, MOST_WIDER))
         grid.addWidget(editor, 0, 1)
-        grid.addWidget(label(unit, "caption"), 0, 2)
+        unit_label = label(unit, "caption")
+        grid.addWidget(unit_label, 0, 2)
+        if isinstance(editor, IntegerEdit):
+            editor.read_as.connect(lambda text: unit_label.setText(text or unit))
         grid.setColumnStretch(1, 0)
         grid.setColumnStretch(2, 1)
 

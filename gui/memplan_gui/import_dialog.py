@@ -27,7 +27,9 @@ from memplan import (
     Imported,
     ImportNote,
     MemplanError,
+    Scenario,
     catalog,
+    facts_at,
     import_files,
     model_answer,
     parse_count,
@@ -151,7 +153,9 @@ def _names(path: str) -> list[str]:
 def _answer(path: str, text: str) -> Any:
     if path == "model":
         return model_answer(text.strip(), "Model")
-    return catalog.device(text.strip()).id if path == "hardware.device" else parse_count(text)
+    if path == "hardware.device":
+        return catalog.device(text.strip()).id
+    return parse_count(text, facts_at(Scenario, path).unit)
 
 
 def _tree() -> QTreeWidget:

@@ -61,10 +61,12 @@ class MakeFitView(AnswerView):
             frozenset(one for one in PREFERENCES if one in settings.kept(Preferences().kept))
         )
         self.search = FitSearch(self)
-        self.sentence = label("", "section", wraps=True, selectable=True)
+        self.sentence = label("", wraps=True, selectable=True)
         self.apply = QPushButton("Apply")
         self.apply.setDefault(True)
         self.apply.setToolTip("Set this in the plan, as one step that can be undone")
+        self.any_method = QPushButton("Let the method change")
+        self.any_method.setToolTip("Search for what fits when what is trained may change as well")
         self.progress = label("", "caption")
         self.halt = tool_button("flat", "Stop searching", text="Stop")
         self.keep = KeepRow()
@@ -117,6 +119,7 @@ class MakeFitView(AnswerView):
         under.addStretch(1)
         under.addWidget(self.progress)
         under.addWidget(self.halt)
+        under.addWidget(self.any_method)
         words.addLayout(under)
         head.addLayout(words, 1)
         head.addWidget(self.apply, 0, Qt.AlignmentFlag.AlignTop)
@@ -131,6 +134,7 @@ class MakeFitView(AnswerView):
         self.search.failed.connect(self._fail)
         self.halt.clicked.connect(self._stop)
         self.apply.clicked.connect(self._apply)
+        self.any_method.clicked.connect(self.keep.toggles["method"].click)
         self.front.chosen.connect(lambda at: self.way_table.selectRow(at))
         self.way_table.selectionModel().currentRowChanged.connect(lambda *_: self._show_way())
         self._show_state()
@@ -218,6 +222,7 @@ class MakeFitView(AnswerView):
     def _show_state(self) -> None:
         running = self.search.is_running
         shown(self.halt, running)
+        shown(self.any_method, self.proposal is not None and self.proposal.other_method is not None)
         self.progress.setText("Searching" if running else "")
 
     def _apply(self) -> None:

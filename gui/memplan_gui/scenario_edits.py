@@ -4,26 +4,13 @@ from __future__ import annotations
 
 from memplan import Scenario, replaced
 from memplan_gui.document import PlanDocument, new_plan
-
-
-def free_name(wanted: str, taken: set[str]) -> str:
-    """The wanted name, numbered when another scenario has it.
-
-    >>> free_name("baseline", {"baseline", "baseline 2"})
-    'baseline 3'
-    """
-    if wanted not in taken:
-        return wanted
-    number = 2
-    while f"{wanted} {number}" in taken:
-        number += 1
-    return f"{wanted} {number}"
+from memplan_gui.presenters.automatic_names import free_name, scenario_name
 
 
 def add_scenario(document: PlanDocument) -> None:
     """Put a scenario with every default behind the others; it keeps the model at hand."""
     fresh = replaced(new_plan().scenarios[0], "model", document.scenario.model)
-    _insert(document, fresh, len(document.plan.scenarios), "new scenario", "Add scenario")
+    _insert(document, fresh, len(document.plan.scenarios), scenario_name(fresh), "Add scenario")
 
 
 def take_scenario(document: PlanDocument, scenario: Scenario, text: str) -> None:

@@ -125,6 +125,20 @@ def test_device_search_puts_first_what_a_person_expects(query: str, first: list[
     assert ids(search_devices(query))[: len(first)] == first
 
 
+@pytest.mark.parametrize(
+    ("query", "first"),
+    [
+        ("qwen 32b", ["Qwen/Qwen3-32B", "Qwen/Qwen2.5-32B", "Qwen/Qwen1.5-32B"]),
+        ("llama 70b", ["meta-llama/Llama-3.3-70B-Instruct", "meta-llama/Llama-3.1-70B"]),
+        ("mistral small", ["mistralai/Mistral-Small-4-119B-2603", "mistralai/Mistral-Small-3.2-24B-Instruct-2506"]),
+        ("gemma 27b", ["google/gemma-3-27b-pt", "google/gemma-2-27b"]),
+    ],
+)
+def test_of_a_series_the_newest_comes_first(query: str, first: list[str]) -> None:
+    """Generations by the models' own names: who types a family and a size means its newest model."""
+    assert ids(search_models(query))[: len(first)] == first
+
+
 def test_every_word_must_match() -> None:
     assert ids(search_devices("4090 laptop")) == ["rtx-4090-laptop"]
     assert search_devices("4090 apple") == ()

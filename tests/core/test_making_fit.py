@@ -94,6 +94,7 @@ def test_what_is_kept_stays(scenario: Scenario) -> None:
         assert after.hardware.devices == scenario.hardware.devices
         assert after.training.sequence_length == scenario.training.sequence_length
         assert after.training.weights_dtype == scenario.training.weights_dtype
+        assert after.training.method == scenario.training.method
         assert effective_batch(after) == effective_batch(scenario)
     strict = make_fit(scenario, Preferences(frozenset(PREFERENCES)))
     for candidate in strict.front:
@@ -194,9 +195,10 @@ def test_where_nothing_fits_it_says_by_how_much_and_what_would_hold_it() -> None
 
 def test_a_full_fine_tune_on_a_laptop_card_becomes_an_adapter_on_4_bits() -> None:
     # QLoRA's own claim: a 7B model in a card of 8 to 12 GB (Dettmers et al. 2023, table 6 and issue threads).
-    proposal = make_fit(made("meta-llama/Llama-3.1-8B", "rtx-4070", sequence_length=1024))
-    assert proposal.best is not None
-    assert proposal.best.scenario.training.method == "qlora"
+    scenario = made("meta-llama/Llama-3.1-8B", "rtx-4070", sequence_length=1024)
+    for found in (make_fit(scenario).other_method, make_fit(scenario, Preferences().toggled("method")).best):
+        assert found is not None
+        assert found.scenario.training.method == "qlora"
 
 
 def test_search_stops_where_nobody_asks_for_more() -> None:
@@ -243,3 +245,23 @@ def test_the_batch_of_an_update_may_shrink_only_where_it_is_not_kept() -> None:
         scenario, Preferences(frozenset({"method", "optimizer", "host", "precision", "sequence_length", "devices"}))
     )
     assert any(effective_batch(one.scenario) < 8 for one in loose.front)
+
+
+def test_what_is_trained_stays_unless_the_person_lets_it_change() -> None:
+    """A full fine-tune that becomes LoRA is another experiment: it is offered, in words, where nothing else fits."""
+    scenario = made("meta-llama/Llama-3.1-8B", "t4")
+    proposal = make_fit(scenario)
+    other = proposal.other_method
+    assert proposal.best is None
+    assert other is not None
+    assert other.scenario.training.method in ("lora", "qlora")
+    assert estimate(other.scenario).verdict == "fits"
+    assert "If the method may change, it fits with " in proposal_sentence(proposal)
+    free = make_fit(scenario, Preferences().toggled("method"))
+    assert free.best is not None
+    assert free.best.price == pytest.approx(other.price)
+    assert free.other_method is None
+    held = make_fit(made("meta-llama/Llama-3.1-8B", "a100-40gb-sxm"))
+    assert held.best is not None
+    assert held.best.scenario.training.method == "full"
+    assert held.other_method is None

@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 
 from memplan import MemplanError, load_plan
 from memplan_gui.document import PlanDocument
+from memplan_gui.first_plan import example_plan
+from memplan_gui.presenters.automatic_names import free_name, scenario_name
 from memplan_gui.scenario_edits import (
     add_scenario,
     duplicate_scenario,
-    free_name,
     move_scenario,
     remove_scenario,
     rename_scenario,
@@ -165,16 +166,16 @@ def test_a_failed_save_leaves_the_modified_mark(document: PlanDocument, tmp_path
 def test_scenarios_are_added_renamed_moved_and_removed_by_steps_that_undo(document: PlanDocument) -> None:
     start = document.plan
     duplicate_scenario(document)
-    assert [scenario.name for scenario in document.plan.scenarios] == ["baseline", "baseline 2"]
+    assert [scenario.name for scenario in document.plan.scenarios] == ["Full fine-tune", "Full fine-tune 2"]
     assert document.current == 1
     assert rename_scenario(document, 1, "LoRA")
     assert move_scenario(document, 1, 0)
-    assert [scenario.name for scenario in document.plan.scenarios] == ["LoRA", "baseline"]
+    assert [scenario.name for scenario in document.plan.scenarios] == ["LoRA", "Full fine-tune"]
     assert document.current == 0
     add_scenario(document)
     assert document.current == 2
     assert remove_scenario(document, 0)
-    assert [scenario.name for scenario in document.plan.scenarios] == ["baseline", "new scenario"]
+    assert [scenario.name for scenario in document.plan.scenarios] == ["Full fine-tune", "Full fine-tune 2"]
     assert document.current == 1
     for _ in range(5):
         document.undo_stack.undo()
@@ -220,3 +221,38 @@ def test_a_bad_config_leaves_the_document_untouched(document: PlanDocument, tmp_
         document.take_config(bad)
     assert document.plan is before
     assert not document.modified
+
+
+def test_a_name_that_nobody_gave_follows_what_it_names(document: PlanDocument) -> None:
+    """Who turns the full fine-tune into QLoRA must not see a tab that says full fine-tune."""
+    steps = document.undo_stack.count()
+    document.edit("scenarios[0].training.method", "qlora")
+    assert document.scenario.name == "QLoRA, rank 16"
+    assert document.undo_stack.count() == steps + 1
+    assert document.undo_stack.undoText() == "Method"
+    document.undo_stack.undo()
+    assert document.scenario.name == "Full fine-tune"
+    duplicate_scenario(document)
+    assert document.scenario.name == "Full fine-tune 2"
+    document.edit("scenarios[1].training.optimizer_impl", "fused")
+    assert [one.name for one in document.plan.scenarios] == ["Full fine-tune", "Full, fused optimizer"]
+    document.edit("scenarios[1].training.optimizer_impl", "foreach")
+    assert document.scenario.name == "Full fine-tune 2"
+
+
+def test_a_name_that_a_person_gave_stays(document: PlanDocument) -> None:
+    assert rename_scenario(document, 0, "what we can afford")
+    document.edit("title", "March")
+    document.edit_together({"scenarios[0].training.method": "lora", "scenarios[0].hardware.device": "rtx-4090"})
+    assert (document.scenario.name, document.plan.title) == ("what we can afford", "March")
+
+
+def test_the_examples_names_are_those_that_follow(document: PlanDocument) -> None:
+    document.begin(example_plan())
+    assert document.plan.title == "Llama-3.1-8B on A100 SXM4 80 GB"
+    document.edit("scenarios[0].hardware.device", "rtx-4090")
+    assert document.plan.title == "Llama-3.1-8B"  # two scenarios are on the other card still
+    document.edit("scenarios[0].model.catalog", "Qwen/Qwen3-8B")
+    assert document.plan.title == "Qwen3-8B and Llama-3.1-8B"
+    for scenario in document.plan.scenarios:
+        assert scenario.name == scenario_name(scenario)

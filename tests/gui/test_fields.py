@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QLabel
 from pytestqt.qtbot import QtBot
 
-from memplan import GIB
+from memplan import GIB, Scenario, facts_at
 from memplan_gui.catalog_hits import Hit
 from memplan_gui.fields import (
     BytesEdit,
@@ -18,6 +19,7 @@ from memplan_gui.fields import (
     TextEdit,
     ToggleEdit,
 )
+from memplan_gui.forms import FieldRow, editor_for
 from memplan_gui.search_field import SearchEdit
 from memplan_gui.theme import Theme
 
@@ -99,6 +101,26 @@ def test_escape_takes_back_what_was_taken_while_typing(qtbot: QtBot, length: Int
     type_over(qtbot, length, "16k")
     qtbot.keyClick(length, Qt.Key.Key_Escape)
     assert (length.value(), length.text()) == (2048, "2048")
+
+
+def test_k_is_1024_in_lengths_and_the_number_is_shown_while_it_is_typed(qtbot: QtBot) -> None:
+    """A context of "8k" has 8192 tokens, by everyone's custom; a batch of "8k" has 8000."""
+    facts = facts_at(Scenario, "training.sequence_length")
+    editor = editor_for("sequence_length", facts, doubling=True)
+    assert isinstance(editor, IntegerEdit)
+    row = FieldRow(facts, editor)
+    qtbot.addWidget(row)
+    editor.set_value(2048)
+    row.show()
+    heard = Heard(editor)
+    editor.edited.connect(editor.set_value)
+    for typed, value, in_full in (("8k", 8192, "= 8192"), ("128k", 131_072, "= 131,072"), ("4096", 4096, "tokens")):
+        type_over(qtbot, editor, typed)
+        assert heard[-1] == value
+        assert in_full in [one.text() for one in row.findChildren(QLabel)]
+    type_over(qtbot, editor, "16k")
+    qtbot.keyClick(editor, Qt.Key.Key_Escape)
+    assert "tokens" in [one.text() for one in row.findChildren(QLabel)]
 
 
 @pytest.mark.parametrize(("typed", "value"), [("1,500", 1500), ("1,5", 2048), ("1,50", 2048), ("12 34", 2048)])

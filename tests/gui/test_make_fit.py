@@ -77,6 +77,8 @@ def test_apply_is_one_step_of_undo(window: Window, qtbot: QtBot) -> None:
 
 def test_another_way_can_be_chosen_and_applied(window: Window) -> None:
     view = on_small_card(window)
+    view.keep.toggles["method"].click()
+    view.finish()
     last = len(known(view).front) - 1
     view.way_table.selectRow(last)
     assert view.way == known(view).smallest
@@ -111,11 +113,13 @@ def test_a_way_can_be_chosen_in_the_chart_of_memory_against_time(window: Window,
 
 def test_what_must_stay_is_searched_with_and_remembered(window: Window, settings: Settings) -> None:
     view = on_small_card(window)
+    assert view.keep.toggles["method"].isChecked()
+    assert {way.scenario.training.method for way in known(view).front} == {"full"}
     view.keep.toggles["method"].click()
     assert view.search.is_running
     view.finish()
     assert view.preferences == Preferences().toggled("method")
-    assert known(view).front[-1].scenario.training.method == "full"
+    assert known(view).front[-1].scenario.training.method in ("lora", "qlora")
     assert set(settings.kept(frozenset())) == view.preferences.kept
     for one in PREFERENCES:
         if one not in view.preferences.kept:
@@ -123,6 +127,20 @@ def test_what_must_stay_is_searched_with_and_remembered(window: Window, settings
     view.finish()
     assert known(view).best is None
     assert view.sentence.text().startswith("Nothing that may change makes it fit: at best it is ")
+
+
+def test_the_method_may_change_at_the_press_of_a_button_where_nothing_fits_with_it(window: Window) -> None:
+    window.document.edit("scenarios[0].hardware.device", "t4")
+    view = shown(window)
+    view.finish()
+    assert known(view).best is None
+    assert "If the method may change, it fits with " in view.sentence.text()
+    assert not view.any_method.isHidden()
+    view.any_method.click()
+    view.finish()
+    assert not view.keep.toggles["method"].isChecked()
+    assert known(view).best is not None
+    assert view.any_method.isHidden()
 
 
 def test_only_the_latest_question_is_answered(window: Window, qtbot: QtBot) -> None:

@@ -266,7 +266,7 @@ def test_the_first_step_can_be_shown(window: Window) -> None:
 def test_scenarios_have_tabs(window: Window) -> None:
     bar = window.answer_panel.tabs.bar
     window.menus.actions["duplicate"].trigger()
-    assert [bar.tabText(at) for at in range(bar.count())] == ["baseline", "baseline 2"]
+    assert [bar.tabText(at) for at in range(bar.count())] == ["Full fine-tune", "Full fine-tune 2"]
     assert bar.currentIndex() == 1
     edit(window, BATCH, 4)
     bar.setCurrentIndex(0)
@@ -281,15 +281,15 @@ def test_scenarios_have_tabs(window: Window) -> None:
 def test_a_tab_that_is_dragged_moves_its_scenario(window: Window) -> None:
     window.menus.actions["duplicate"].trigger()
     window.answer_panel.tabs.bar.moveTab(1, 0)
-    assert [scenario.name for scenario in window.document.plan.scenarios] == ["baseline 2", "baseline"]
+    assert [scenario.name for scenario in window.document.plan.scenarios] == ["Full fine-tune 2", "Full fine-tune"]
     assert window.document.current == 0
 
 
 def test_a_scenario_is_renamed(window: Window, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dialogs, "ask_name", lambda parent, name: f"{name} & more")
     window.menus.actions["rename"].trigger()
-    assert window.document.scenario.name == "baseline & more"
-    assert window.answer_panel.tabs.bar.tabText(0) == "baseline && more"
+    assert window.document.scenario.name == "Full fine-tune & more"
+    assert window.answer_panel.tabs.bar.tabText(0) == "Full fine-tune && more"
 
 
 def test_without_an_estimate_the_window_says_why(window: Window) -> None:

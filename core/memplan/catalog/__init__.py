@@ -16,7 +16,7 @@ from memplan.catalog.entries import CatalogModel as CatalogModel
 from memplan.catalog.entries import Device as Device
 from memplan.catalog.entries import Parameters
 from memplan.catalog.own_devices import CustomDevices, devices_file, read_custom_devices
-from memplan.catalog.search import CatalogIndex
+from memplan.catalog.search import CatalogIndex, newness
 from memplan.errors import MemplanError, UnknownEntryError
 from memplan.resources import resource
 
@@ -116,7 +116,11 @@ def search_devices(query: str) -> tuple[Device, ...]:
 @cache
 def _model_index() -> CatalogIndex[CatalogModel]:
     return CatalogIndex(
-        "model", _read("models.json", "models", _model), more_words=_model_words, short_names=_names_without_owner
+        "model",
+        _read("models.json", "models", _model),
+        more_words=_model_words,
+        short_names=_names_without_owner,
+        newness=lambda entry: newness(entry.name, entry.family),
     )
 
 

@@ -25,6 +25,14 @@ _NOT_IN_NAME = 1000
 _LONGEST_NAME = 60
 
 
+Newness = tuple[float, float, float]
+"""What is compared to say which of two models of a series is the newer: see `newness`."""
+_SERIES = re.compile(r"[-_]?v?\d.*$")
+_VERSION = re.compile(r"[a-z]*?(\d+(?:[._]\d+)?)$")
+_STAMP = re.compile(r"2[2-9](?:0[1-9]|1[0-2])$")
+"""Year and month, as Mistral's names have them: 2407."""
+
+
 class Entry(Protocol):
     """What can be found: an id, a name to show and other names."""
 
@@ -49,6 +57,8 @@ class CatalogIndex(Generic[EntryT]):
         entries: in the order that settles ties.
         more_words: words that lead to an entry though none of its names has them (vendor, family).
         short_names: names that lead to an entry where no other entry claims them.
+        newness: which series an entry belongs to, and how new it is there: of a series the newest comes first where
+            words match equally well.
     """
 
     def __init__(
@@ -57,11 +67,13 @@ class CatalogIndex(Generic[EntryT]):
         entries: Iterable[EntryT],
         more_words: Callable[[EntryT], Iterable[str]],
         short_names: Callable[[EntryT], Iterable[str]] = lambda _: (),
+        newness: Callable[[EntryT], tuple[str, Newness]] | None = None,
     ) -> None:
         self.kind = kind
         self.entries = tuple(entries)
         self._by_name = _by_name(self.entries, short_names)
         self._words = tuple(_Words(entry, more_words(entry)) for entry in self.entries)
+        self._places = _places([newness(entry) for entry in self.entries] if newness else [])
 
     def find(self, name: str) -> EntryT | None:
         """The entry of that id or alias, in capitals or not; None where there is none."""
@@ -80,13 +92,14 @@ class CatalogIndex(Generic[EntryT]):
         Words are words: a query of other signs alone (".*") matches nothing.
         """
         typed = words(query)
-        if not typed and _SEPARATORS.sub("", query):
-            return ()
+        if not typed:
+            return () if _SEPARATORS.sub("", query) else self.entries
         ranked = []
         for place, (entry, own) in enumerate(zip(self.entries, self._words, strict=True)):
             ranks = [own.rank(word) for word in typed]
             if None not in ranks:
-                ranked.append((sum(filter(None, ranks)), _position(typed, entry.name), place, entry))
+                tie = self._places[place] if self._places else place
+                ranked.append((sum(filter(None, ranks)), _position(typed, entry.name), tie, entry))
         return tuple(entry for *_, entry in sorted(ranked, key=lambda row: row[:3]))
 
     def _suggestion(self, name: str) -> str:
@@ -96,6 +109,43 @@ class CatalogIndex(Generic[EntryT]):
         if likely:
             return f"Did you mean {_either(likely)}?"
         return f"`memplan catalog {self.kind}s` lists them."
+
+
+def newness(name: str, family: str) -> tuple[str, Newness]:
+    """The series that a model belongs to, and how new it is there, as far as its own name tells.
+
+    A catalog has no dates. Names have generations (Qwen2.5, Llama-3.1, v0.3) and at times a year and month (2407); what
+    ends in a letter is a size (7B, 8x22B, A3B).
+
+    >>> newness("Qwen2.5-32B", "qwen2.5"), newness("Mistral-Small-Instruct-2409", "mistral")
+    (('qwen', (2.5, 0.0, 2.5)), ('mistral', (0.0, 2409.0, 0.0)))
+    >>> newness("Mixtral-8x7B-v0.1", "mixtral")
+    ('mixtral', (0.0, 0.0, 0.1))
+    """
+    version = stamp = 0.0
+    for part in name.casefold().split("-"):
+        if _STAMP.match(part):
+            stamp = float(part)
+        elif (found := _VERSION.match(part)) and not version and float(found[1].replace("_", ".")) < 100:
+            version = float(found[1].replace("_", "."))
+    return _SERIES.sub("", family), (version if version >= 1 else 0.0, stamp, version)
+
+
+def _places(newness_of_each: list[tuple[str, Newness]]) -> list[int]:
+    """Where each entry stands when series keep their order, and the newest of a series comes first in it."""
+    first: dict[str, int] = {}
+    for place, (series, _) in enumerate(newness_of_each):
+        first.setdefault(series, place)
+
+    def key(place: int) -> tuple[int, Newness, int]:
+        series, (version, stamp, small) = newness_of_each[place]
+        return first[series], (-version, -stamp, -small), place
+
+    order = sorted(range(len(newness_of_each)), key=key)
+    places = [0] * len(order)
+    for position, place in enumerate(order):
+        places[place] = position
+    return places
 
 
 def words(text: str) -> list[str]:

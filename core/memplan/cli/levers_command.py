@@ -43,7 +43,8 @@ class _LeversCommand(ScenarioCommand):
 
 
 _KEEP = (
-    "What must stay as it is; may be given several times. Precision, sequence_length, effective_batch and devices do."
+    "What must stay as it is; may be given several times. Method, precision, sequence_length, effective_batch and "
+    "devices do."
 )
 _FREE = "What may change although it would stay; may be given several times."
 
@@ -53,7 +54,7 @@ _FREE = "What may change although it would stay; may be given several times."
     cls=_LeversCommand,
     epilog="""\b
     For example:
-      memplan levers meta-llama/Llama-3.1-8B --target rtx-4090 --keep method
+      memplan levers meta-llama/Llama-3.1-8B --target rtx-4090 --free method
     """,
 )
 @plan_argument

@@ -87,7 +87,7 @@ class Diagnosis:
     parts: tuple[CardPart, ...]
     """The card, part by part; what was asked for last."""
     levers: tuple[LeverHelp, ...]
-    """What would have saved it: those that are enough alone first, least costly first."""
+    """What would have saved it: what is enough alone first, least costly first; then what saves most for its cost."""
     plan_differs: str = ""
     """How the run is not as the plan says, in a sentence; empty where it may be."""
 
@@ -204,7 +204,7 @@ def card_parts(message: Message) -> tuple[CardPart, ...]:
 
 
 def _levers(message: Message, scenario: Scenario, now: Estimate, unit: Unit) -> tuple[LeverHelp, ...]:
-    """Levers that save, those that are enough first; within each the order of the levers, which is that of costs."""
+    """Levers that save: those enough alone, least costly first; then those that save most for their cost."""
     if is_absurd(message) or message.kind == "host":
         return ()
     missing = short_by(message)
@@ -214,8 +214,8 @@ def _levers(message: Message, scenario: Scenario, now: Estimate, unit: Unit) -> 
         for offer in lever_offers(scenario, now, unit)
         if offer.state == "off" and offer.saving_bytes > 0.001 * now.need_bytes
     ]
-    enough = [one for one in helps if one.is_enough]
-    rest = sorted((one for one in helps if not one.is_enough), key=lambda one: -one.offer.saving_bytes)
+    enough = sorted((one for one in helps if one.is_enough), key=lambda one: one.offer.cost)
+    rest = sorted((one for one in helps if not one.is_enough), key=lambda one: -one.offer.usefulness)
     return (*enough, *rest)
 
 

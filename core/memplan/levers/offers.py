@@ -72,6 +72,11 @@ class LeverOffer:
         return self.saving_bytes / max(1, self.need_bytes + self.saving_bytes) / price + familiar
 
     @property
+    def cost(self) -> float:
+        """What it costs in all, as a set of levers counts it: ln(slowdown) + ln(1 + what it counts as beside time)."""
+        return log(self.slowdown or 1.0) + log1p(self.lever.counts_as)
+
+    @property
     def saves_nothing(self) -> bool:
         """Whether the need is the same with it and without."""
         need = (self.need_bytes or 0) + (self.saving_bytes if self.state == "off" else -self.saving_bytes)

@@ -34,7 +34,7 @@ PREFERENCE_WORDS: dict[Preference, str] = {
 class Preferences:
     """What is kept; everything else may change where that makes the run fit."""
 
-    kept: frozenset[Preference] = frozenset({"precision", "sequence_length", "effective_batch", "devices"})
+    kept: frozenset[Preference] = frozenset({"method", "precision", "sequence_length", "effective_batch", "devices"})
 
     def allow(self, lever: Lever) -> bool:
         """Whether a lever may be proposed."""

@@ -19,7 +19,9 @@ from memplan.memory.process import usable_bytes
 from memplan.plan.scenario import Scenario
 
 MOST_ON_FRONT = 12
-_BRANCHES_SHARE = 0.6
+_BRANCHES_SHARE, _OTHER_SHARE = 0.6, 0.1
+SLOW = 2.0
+"""Steps that take over twice as long: what else there is, is said beside what keeps the method."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +48,9 @@ class Proposal:
     remedy: Remedy | None
     """Where nothing fits."""
     preferences: Preferences
+    other_method: Candidate | None = None
+    """Where the method is kept and nothing fits, or only what is slow: the least costly set that fits if it may change.
+    """
 
     @property
     def smallest(self) -> Candidate:
@@ -79,7 +84,10 @@ def making_fit(
     found, best = yield from cheapest_that_fits(space, now, _BRANCHES_SHARE)
     front = yield from _front(space, found, now, best)
     remedy = None if best is not None else _remedy(front[-1])
-    return Proposal(now, best, front, remedy, wanted)
+    other = None
+    if "method" in wanted.kept and (best is None or best.slowdown > SLOW):
+        other = yield from _with_any_method(scenario, wanted, levers, best)
+    return Proposal(now, best, front, remedy, wanted, other)
 
 
 def make_fit(scenario: Scenario, preferences: Preferences | None = None, levers: Sequence[Lever] = LEVERS) -> Proposal:
@@ -97,6 +105,17 @@ def make_fit(scenario: Scenario, preferences: Preferences | None = None, levers:
     return searching.result
 
 
+def _with_any_method(
+    scenario: Scenario, wanted: Preferences, levers: Sequence[Lever], best: Candidate | None
+) -> Generator[Progress, None, Candidate | None]:
+    """The least costly set that fits if what is trained may change as well; None where that is no gain."""
+    space = Space(Sets(scenario, wanted.toggled("method"), levers), device_of(scenario.hardware.device))
+    for done in (searching := Steps(cheapest_that_fits(space, space.candidate(()), _OTHER_SHARE))):
+        yield 1.0 - _OTHER_SHARE + done
+    _, found = searching.result
+    return found if found is not None and (best is None or found.slowdown < best.slowdown) else None
+
+
 def _front(
     space: Space, found: tuple[Branch, ...], now: Candidate, best: Candidate | None
 ) -> Generator[Progress, None, tuple[Candidate, ...]]:
@@ -107,7 +126,7 @@ def _front(
         points.append(best)
     high, ratio = now.need.high, (end.need.high / now.need.high) ** (1 / MOST_ON_FRONT)
     for step in range(MOST_ON_FRONT):
-        yield _BRANCHES_SHARE + (1 - _BRANCHES_SHARE) * step / MOST_ON_FRONT
+        yield _BRANCHES_SHARE + (1 - _BRANCHES_SHARE - _OTHER_SHARE) * step / MOST_ON_FRONT
         high = int(high * ratio) if ratio < 1 else 0
         if high <= end.need.high:
             break

@@ -17,17 +17,26 @@ def proposal_sentence(proposal: Proposal, unit: Unit = "gib") -> str:
     if proposal.now.fits:
         return "Fits as it is: nothing has to change."
     if proposal.best is not None:
-        return f"Fits with {uses_words(proposal.best)}: {need_words(proposal.best, unit)}."
+        fits = f"Fits with {uses_words(proposal.best)}: {need_words(proposal.best, unit)}."
+        return f"{fits} {other_method_words(proposal, unit)}".strip()
     least = proposal.smallest
     tried = f", with {uses_words(least)}" if least.uses else ""
     return (
         f"Nothing that may change makes it fit: at best it is {format_bytes(proposal.over_bytes, unit)} over{tried}. "
-        f"{remedy_words(proposal)}"
+        f"{remedy_words(proposal)} {other_method_words(proposal, unit)}"
     ).strip()
 
 
+def other_method_words(proposal: Proposal, unit: Unit = "gib") -> str:
+    """Say what fits if the method may change; empty where that was not asked, or is no gain."""
+    other = proposal.other_method
+    if other is None:
+        return ""
+    return f"If the method may change, it fits with {uses_words(other)}: {need_words(other, unit)}."
+
+
 def remedy_words(proposal: Proposal) -> str:
-    """Say what would hold the set that needs least, and what is kept; empty where something fits."""
+    """Say what would hold the set that needs least; empty where something fits."""
     remedy = proposal.remedy
     if remedy is None:
         return ""
@@ -36,9 +45,7 @@ def remedy_words(proposal: Proposal) -> str:
         ways.append(f"on {num_devices:,} × {remedy.device.name}")
     if remedy.devices is not None and remedy.devices > num_devices:
         ways.append(f"on {remedy.devices:,} devices of this kind under {remedy.strategy}")
-    words = f"That would fit {' or '.join(ways)}." if ways else "No device of this vendor would hold that."
-    kept = kept_words(proposal.preferences)
-    return f"{words} Kept: {kept}." if kept else words
+    return f"That would fit {' or '.join(ways)}." if ways else "No device of this vendor would hold that."
 
 
 def uses_words(candidate: Candidate) -> str:

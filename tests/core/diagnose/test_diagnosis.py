@@ -161,6 +161,24 @@ def test_levers_that_would_have_saved_it() -> None:
         assert one.offer.saving_bytes == now.need_bytes - estimate(one.offer.scenario).need_bytes > 0
 
 
+def test_of_levers_that_are_enough_the_least_costly_comes_first_and_sgd_is_no_bargain() -> None:
+    """A full fine-tune of 8B on 24 GB. SGD saves more than the 8-bit optimizer, and costs what AdamW learns."""
+    text = (
+        "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.00 GiB. GPU 0 has a total capacity of 23.64 GiB "
+        "of which 512.00 MiB is free. Of the allocated memory 22.5 GiB is allocated by PyTorch, and 200.00 MiB is reserved "
+        "by PyTorch but unallocated."
+    )
+    (message,) = read_messages(text).messages
+    for device in ("rtx-4090", "a100-80gb-sxm"):
+        plan = {"model": {"catalog": "meta-llama/Llama-3.1-8B"}, "hardware": {"device": device}}
+        found = diagnose(message, Scenario.model_validate(plan)).levers
+        costs = [one.offer.cost for one in found if one.is_enough]
+        assert costs == sorted(costs)
+        rest = [one.offer.lever.id for one in found if not one.is_enough]
+        for better in ("optimizer_8bit", "base_4bit", "lora"):
+            assert "sgd" not in rest or rest.index(better) < rest.index("sgd")
+
+
 def test_a_run_that_is_not_as_planned_is_told() -> None:
     """A head in fp32 where the plan loads bf16 (oom-106), and more held than the plan ever holds (oom-133)."""
     by_id = {case.id: case.scenario for case in PLANNED}
