@@ -27,6 +27,7 @@ from memplan_gui.scenario_tabs import ScenarioTabs
 from memplan_gui.segmented import Segmented
 from memplan_gui.settings import Settings
 from memplan_gui.shared_splitter import SharedSplitter
+from memplan_gui.showing import Showing
 from memplan_gui.theme import Theme
 from memplan_gui.verdict_bar import VerdictBar
 from memplan_gui.views import MARGIN, AnswerView, Views
@@ -56,7 +57,7 @@ class AnswerPanel(QWidget):
         self.tabs = ScenarioTabs(document, answers, theme)
         self.unit_switch = Segmented("Unit", UNITS)
         self.unit_switch.set_tool_tips({"gib": "1 GiB is 2^30 bytes.", "gb": "1 GB is 10^9 bytes."})
-        tip = "Write the chart as PNG, SVG or PDF (Ctrl+E)"
+        tip = "Write what is in front as PNG, SVG, PDF, CSV or Markdown (Ctrl+E)"
         self.export_button = tool_button("button", "Export chart", text="Export chart…", tip=tip)
         self.fit_button = tool_button("button", "Make it fit", text="Make it fit")
         self.fit_button.setToolTip("Search for the least costly set of levers that fits (Ctrl+M)")
@@ -151,6 +152,13 @@ class AnswerPanel(QWidget):
         """The verdict that is shown; None where there is no estimate."""
         return verdict_view(self._answer.estimate, self._unit) if self._answer.estimate else None
 
+    def showing(self) -> Showing | None:
+        """What the view in front has to be copied and exported; None where it has nothing."""
+        if self.views.currentIndex() == 0:
+            return self.chart.showing()
+        view = self.views.current_view
+        return view.showing() if view else None
+
     @property
     def spot(self) -> Spot | None:
         """What is explained."""
@@ -165,7 +173,7 @@ class AnswerPanel(QWidget):
         else:
             self.verdict.show_problem(answer.problem)
             self.show_offers(())  # the cards of what stood here before are no answer
-        self.chart.show_answer(answer, self._unit)
+        self.chart.show_answer(scenario, answer, self._unit)
         self._show_details()
         self.views.show_answer(scenario, answer, self._unit)
 

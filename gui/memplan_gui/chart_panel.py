@@ -8,20 +8,22 @@ from PySide6.QtCore import QPointF, Qt, Signal
 from PySide6.QtGui import QCursor, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QPushButton, QSizePolicy, QToolButton, QToolTip, QWidget
 
-from memplan import Estimate, Unit
+from memplan import Estimate, Scenario, Unit
 from memplan_gui.charts.legend import Entry, legend_height, legend_texts, paint_legend, place_entries
-from memplan_gui.charts.look import ChartLook, paper_look
-from memplan_gui.charts.picture import PICTURE_SIZE, Picture
+from memplan_gui.charts.look import ChartLook
 from memplan_gui.charts.stack_layout import LEAST_CHART
-from memplan_gui.charts.stack_marks import Spot, chart_fonts
-from memplan_gui.charts.stack_picture import StackPicture, paint_picture
+from memplan_gui.charts.stack_marks import Spot
+from memplan_gui.charts.stack_picture import stack_picture
 from memplan_gui.charts.still_stack import StillStack
 from memplan_gui.pieces import column, label, row, shown, tip
 from memplan_gui.presenters.answer import Answer
+from memplan_gui.presenters.breakdown import breakdown, breakdown_cells
 from memplan_gui.presenters.explanation import hover_words
+from memplan_gui.presenters.labels import picture_subtitle
 from memplan_gui.presenters.stack import NO_CHART, StackChart, chart_sentence, stack_chart
-from memplan_gui.presenters.verdict import band_words, recipe_words
+from memplan_gui.presenters.verdict import band_words, recipe_words, verdict_view
 from memplan_gui.segmented import Segmented
+from memplan_gui.showing import Showing
 from memplan_gui.theme import Theme
 
 if TYPE_CHECKING:
@@ -76,6 +78,7 @@ class ChartPanel(QWidget):
     def __init__(self, theme: Theme) -> None:
         super().__init__()
         self._theme = theme
+        self._scenario: Scenario | None = None
         self._estimate: Estimate | None = None
         self._unit: Unit = "gib"
         self._known_look: ChartLook | None = None
@@ -129,9 +132,9 @@ class ChartPanel(QWidget):
             self._still = None
         self._draw()
 
-    def show_answer(self, answer: Answer, unit: Unit) -> None:
+    def show_answer(self, scenario: Scenario, answer: Answer, unit: Unit) -> None:
         """Show the chart of an estimate, or say that there is none."""
-        self._estimate, self._unit = answer.estimate, unit
+        self._scenario, self._estimate, self._unit = scenario, answer.estimate, unit
         self._draw()
 
     @property
@@ -164,14 +167,19 @@ class ChartPanel(QWidget):
         self.steps.set_value(step)
         self._choose_step(step)
 
-    def picture(self, title: str, subtitle: str, sentence: str) -> Picture | None:
-        """The chart as a picture that stands alone; None when there is no chart."""
-        if self.chart is None or self._estimate is None:
+    def showing(self) -> Showing | None:
+        """The chart and its table, to be copied and exported; None when there is no chart."""
+        chart, estimate = self.chart, self._estimate
+        if chart is None or estimate is None or self._scenario is None:
             return None
-        picture = StackPicture(self.chart, title, subtitle, sentence, recipe_words(self._estimate))
-        fonts = chart_fonts(self.fontInfo().family(), self._theme.body_pixels)
-        look = paper_look(*fonts)
-        return Picture(lambda painter: paint_picture(painter, picture, look, PICTURE_SIZE), PICTURE_SIZE)
+        step = "first step" if self.steps.value() == "first" else "later steps"
+        return Showing(
+            "memory",
+            picture_subtitle(self._scenario, estimate, step),
+            verdict_view(estimate, self._unit).sentence,
+            lambda amounts: breakdown_cells(breakdown(chart), amounts),
+            lambda look, head: stack_picture(chart, recipe_words(estimate), look, head),
+        )
 
     def _look(self) -> ChartLook:
         theme = self._theme

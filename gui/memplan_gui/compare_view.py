@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from PySide6.QtCore import QAbstractTableModel, QEvent, QModelIndex, QPersistentModelIndex, QSize, Qt, Signal
@@ -10,13 +11,15 @@ from PySide6.QtWidgets import QHeaderView, QScrollArea, QSizePolicy, QToolTip, Q
 
 from memplan import Scenario, Unit
 from memplan_gui.answers import Answers
+from memplan_gui.charts.chart_pictures import compare_picture
 from memplan_gui.charts.compare_marks import CompareMarks, height_of, marks_of, paint_comparison
 from memplan_gui.charts.look import ChartLook
 from memplan_gui.document import PlanDocument
 from memplan_gui.figure_table import FigureTable
 from memplan_gui.pieces import column, label, scaled
 from memplan_gui.presenters.answer import Answer
-from memplan_gui.presenters.compare import Comparison, bar_words, comparison
+from memplan_gui.presenters.compare import Comparison, bar_words, comparison, comparison_cells
+from memplan_gui.showing import Showing
 from memplan_gui.tables import LEFT, RIGHT, ROOT, swatch
 from memplan_gui.theme import Theme
 from memplan_gui.views import AnswerView
@@ -164,6 +167,20 @@ class CompareView(AnswerView):
         """Compare the scenario that is looked at with the others, as far as they are answered."""
         self._unit = unit
         self._show()
+
+    def showing(self) -> Showing | None:
+        """The bars and their table."""
+        compared = self.figures.compared
+        if compared is None or not compared.longest:
+            return None
+        return Showing(
+            "comparison",
+            "",
+            compared.sentence,
+            partial(comparison_cells, compared),
+            partial(compare_picture, compared),
+            of_plan=True,
+        )
 
     def _others_answered(self) -> None:
         if self.isVisible():

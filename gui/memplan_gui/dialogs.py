@@ -19,7 +19,9 @@ OPEN_FILTER = "Plans and model configurations (*.memplan *.json);;All files (*)"
 CONFIG_FILTER = "Model configurations (*.json);;All files (*)"
 IMPORT_FILTER = "Trainer configurations (*.yaml *.yml *.json *.toml *.safetensors);;All files (*)"
 SHEET_FILTER = "PDF (*.pdf);;PNG picture (*.png);;SVG picture (*.svg)"
-PICTURE_FILTER = "PNG picture (*.png);;SVG picture (*.svg);;PDF (*.pdf)"
+FINEST_PNG = "PNG picture, four times as fine (*.png)"
+TABLE_FILTER = "Table as CSV (*.csv);;Table as Markdown (*.md)"
+CHART_FILTER = f"PNG picture, twice as fine (*.png);;{FINEST_PNG};;SVG picture (*.svg);;PDF (*.pdf);;{TABLE_FILTER}"
 
 Wish = Literal["save", "discard", "cancel"]
 RecoveryWish = Literal["open", "discard", "later"]
@@ -70,7 +72,12 @@ def ask_open_several(parent: QWidget, title: str, filters: str, folder: str) -> 
 
 
 def ask_save(parent: QWidget, title: str, filters: str, suggested: str) -> Path | None:
-    """Ask for a file to write; a name without one of the endings on offer gets that of the chosen kind.
+    """Ask for a file to write; a name without one of the endings on offer gets that of the chosen kind."""
+    return ask_save_as_kind(parent, title, filters, suggested)[0]
+
+
+def ask_save_as_kind(parent: QWidget, title: str, filters: str, suggested: str) -> tuple[Path | None, str]:
+    """Ask for a file to write and which of the filters it is of, where an ending does not say that.
 
     The file dialog asks about a file of the name that was typed. Where that is not the file that will be written, the
     same is asked here.
@@ -78,10 +85,10 @@ def ask_save(parent: QWidget, title: str, filters: str, suggested: str) -> Path 
     while True:
         name, chosen = QFileDialog.getSaveFileName(parent, title, suggested, filters)
         if not name:
-            return None
+            return None, ""
         path = with_ending(Path(name), filters, chosen)
         if path == Path(name) or not path.exists() or ask_replace(parent, path):
-            return path
+            return path, chosen
         suggested = str(path)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt
-from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView
 
 from memplan import MemplanError, Scenario, Unit
@@ -18,12 +17,14 @@ from memplan_gui.presenters.evidence import (
     EvidenceTable,
     Mode,
     all_sentence,
-    as_tsv,
+    evidence_cells,
     evidence_table,
     nearest_rows,
     own_sentence,
 )
+from memplan_gui.presenters.labels import picture_subtitle
 from memplan_gui.segmented import Segmented
+from memplan_gui.showing import Showing
 from memplan_gui.tables import LEFT, RIGHT, ROOT
 from memplan_gui.theme import Theme
 from memplan_gui.views import AnswerView
@@ -107,7 +108,7 @@ class EvidenceView(AnswerView):
         self.detail = label("", "caption", wraps=True, selectable=True)
         self._arrange()
         self.modes.chosen.connect(lambda _: self._show())
-        self.copy.clicked.connect(lambda: QGuiApplication.clipboard().setText(as_tsv(self.cases.table)))
+        self.copy.clicked.connect(self.copy_wanted)
         self.table.selectionModel().currentRowChanged.connect(lambda *_: self._show_detail())
 
     def _arrange(self) -> None:
@@ -130,6 +131,14 @@ class EvidenceView(AnswerView):
         """Show what the estimate of the scenario rests on."""
         self._scenario, self._answer, self._unit = scenario, answer, unit
         self._show()
+
+    def showing(self) -> Showing | None:
+        """The table; it has no chart."""
+        scenario, estimate, table = self._scenario, self._answer.estimate, self.cases.table
+        if scenario is None or estimate is None or not table.lines:
+            return None
+        subtitle = picture_subtitle(scenario, estimate)
+        return Showing("evidence", subtitle, self.sentence.text(), lambda _: evidence_cells(table))
 
     def _show(self) -> None:
         if self._scenario is None:

@@ -10,7 +10,6 @@ from PySide6.QtWidgets import QWidget
 
 from memplan import PLAN_SUFFIX, ConfigError, MemplanError, Plan, PlanError, load_plan, resource
 from memplan_gui import dialogs
-from memplan_gui.charts.picture import Picture
 from memplan_gui.document import PlanDocument, new_plan
 from memplan_gui.first_plan import example_plan
 from memplan_gui.presenters.labels import file_stem
@@ -101,19 +100,6 @@ class FileCommands(QObject):
         name = own.name if own else file_stem(self._document.name) + PLAN_SUFFIX
         path = dialogs.ask_save(self._window, "Save as", dialogs.PLAN_FILTER, str(self.folder_to_write() / name))
         return path is not None and self._save(path)
-
-    def export_chart(self, picture: Picture | None, title: str) -> None:
-        """Ask for a file and paint the chart into it."""
-        from memplan_gui.charts.export import export, today
-
-        if picture is None:
-            self.failed.emit("There is no chart to export: the estimate could not be made.")
-            return
-        scenario = self._document.scenario.name
-        name = str(self.folder_to_write() / f"{file_stem(self._document.name, scenario)}.png")
-        path = dialogs.ask_save(self._window, "Export chart", dialogs.PICTURE_FILTER, name)
-        if path is not None and self.attempt(lambda: export(path, [picture.paint], picture.size, title, today())):
-            self.written.emit(f"Exported {path.name}")
 
     def may_go_on(self) -> bool:
         """Whether the open document may be left: saved, unchanged, or given up."""

@@ -203,6 +203,9 @@ class FitTable(FigureTable):
             mark.triggered.connect(lambda _=False: self.marked.emit(device))
             menu.addSeparator()
         self._sort_menu(menu.addMenu("&Sort by"))
+        menu.addSeparator()
+        if (view := self.parentWidget()) is not None:
+            menu.addActions(view.actions())  # what copies and exports, as in every other view
         return menu
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:

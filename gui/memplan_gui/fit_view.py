@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from PySide6.QtCore import QElapsedTimer, Qt, QTimer
-from PySide6.QtGui import QGuiApplication, QHideEvent, QResizeEvent
+from PySide6.QtGui import QHideEvent, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy
 
 from memplan import (
@@ -19,6 +21,8 @@ from memplan import (
     device_fits,
     fit_sentence,
 )
+from memplan_gui.charts.chart_pictures import fit_picture
+from memplan_gui.charts.fit_marks import fit_chart
 from memplan_gui.computer_look import ComputerLook
 from memplan_gui.document import PlanDocument
 from memplan_gui.fields import ChoiceEdit, LineEdit
@@ -27,8 +31,11 @@ from memplan_gui.icons import icon
 from memplan_gui.pieces import column, label, row, tip, tool_button
 from memplan_gui.presenters import fit as fits
 from memplan_gui.presenters.answer import Answer
+from memplan_gui.presenters.cells import Amounts, Cells
 from memplan_gui.presenters.fit import FitFilter, FitRow
+from memplan_gui.presenters.labels import picture_subtitle
 from memplan_gui.settings import Settings
+from memplan_gui.showing import Showing
 from memplan_gui.theme import Theme
 from memplan_gui.views import AnswerView
 
@@ -119,7 +126,7 @@ class FitView(AnswerView):
         self.vendor.edited.connect(self._filter)
         self.kind.edited.connect(self._filter)
         self.favourites.toggled.connect(self._filter)
-        self.copy.clicked.connect(self.copy_table)
+        self.copy.clicked.connect(self.copy_wanted)
         self.adopt.clicked.connect(self._adopt)
         self.table.wanted.connect(self._take)
         self.table.marked.connect(self._mark)
@@ -147,14 +154,31 @@ class FitView(AnswerView):
         self._show_rows()
         self._search.start(QUIET_MS)
 
-    def copy_table(self) -> None:
-        """Put the rows that are shown on the clipboard."""
-        QGuiApplication.clipboard().setText(fits.as_tsv(self.table.devices.rows, self._unit))
+    def showing(self) -> Showing | None:
+        """The devices that are shown, in their order."""
+        scenario, estimate, rows = self._scenario, self._told.estimate, self.table.devices.rows
+        if scenario is None or estimate is None or not rows:
+            return None
+        return Showing(
+            "devices",
+            picture_subtitle(scenario, estimate),
+            self.sentence.text(),
+            self._cells,
+            lambda look, head: fit_picture(fit_chart(rows, self._unit), look, head),
+        )
 
     def finish(self) -> None:
         """Search at once for what would follow later."""
         while self._next() is not None:
             self._search_on()
+
+    def _cells(self, amounts: Amounts) -> Cells:
+        """The rows that are shown, searched for to the end: what leaves the window is whole."""
+        walks = self._walks
+        for one in tuple(self.table.devices.rows) if walks else ():
+            while walks and one.device.id not in self._answers:
+                self._search_one(one, walks)
+        return fits.fit_cells(self.table.devices.rows, amounts)
 
     def _show_again(self) -> None:
         if self._scenario is not None and self.isVisible():
@@ -207,18 +231,20 @@ class FitView(AnswerView):
     def _search_on(self) -> None:
         """Search for a slice of time, and go on after the window has had its turn."""
         self._clock.start()
-        self._is_first_walk = True
-        try:
-            while self._walks is not None and (one := self._next()) is not None:
-                self._answer(one, self._walks)
-                if self._clock.elapsed() >= SLICE_MS:
-                    break
-        except _PausedError:
-            pass
+        while self._walks is not None and (one := self._next()) is not None:
+            self._search_one(one, self._walks)
+            if self._clock.elapsed() >= SLICE_MS:
+                break
         if self._next() is not None:
             self._search.start(0)
         elif self.table.devices.sorted_by in fits.COSTLY:
             self.table.devices.choose(self.table.devices.wanted)  # now that all are known, they can be ordered
+
+    def _search_one(self, one: FitRow, walks: FitWalks) -> None:
+        """Search for one device, or for as much of it as the slice allows."""
+        self._is_first_walk = True
+        with suppress(_PausedError):
+            self._answer(one, walks)
 
     def _answer(self, one: FitRow, walks: FitWalks) -> None:
         try:

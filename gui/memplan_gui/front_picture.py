@@ -22,24 +22,24 @@ class FrontPicture(QWidget):
     def __init__(self, theme: Theme) -> None:
         super().__init__()
         self._theme = theme
-        self._front: Front | None = None
+        self.front: Front | None = None
         self._chosen = -1
         self.setAccessibleName("Memory against time, chart")
         theme.changed.connect(self.update)
 
     def show_front(self, front: Front | None, chosen: int) -> None:
         """Show other ways, or another one chosen."""
-        self._front, self._chosen = front, chosen
+        self.front, self._chosen = front, chosen
         self.setAccessibleDescription(front.sentence if front else "")
         self.update()
 
     def marks(self) -> FrontMarks | None:
         """What is painted where."""
-        if self._front is None:
+        if self.front is None:
             return None
         theme = self._theme
         look = ChartLook(theme.roles, theme.font("body"), theme.font("body", bold=True), theme.font("caption"))
-        return front_marks(self._front, look, self.width(), self.height(), self._chosen)
+        return front_marks(self.front, look, self.width(), self.height(), self._chosen)
 
     def sizeHint(self) -> QSize:
         """As little as it can be read at."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from PySide6.QtCore import QItemSelectionModel, QSize, Qt
 from PySide6.QtGui import QHideEvent, QResizeEvent
 from PySide6.QtWidgets import (
@@ -17,6 +19,8 @@ from PySide6.QtWidgets import (
 from memplan import (
     PREFERENCES,
     Candidate,
+    Estimate,
+    Fall,
     Preference,
     Preferences,
     Proposal,
@@ -26,6 +30,7 @@ from memplan import (
     proposal_sentence,
     waterfall,
 )
+from memplan_gui.charts.chart_pictures import front_picture, waterfall_picture
 from memplan_gui.document import PlanDocument
 from memplan_gui.figure_table import FigureTable
 from memplan_gui.fit_search import FitSearch
@@ -34,8 +39,20 @@ from memplan_gui.keep_row import KeepRow
 from memplan_gui.pieces import column, label, row, scaled, shown, tool_button
 from memplan_gui.plain_table import PlainModel
 from memplan_gui.presenters.answer import Answer
-from memplan_gui.presenters.make_fit import STEP_TITLES, WAY_TITLES, front_of, step_rows, waterfall_chart, way_rows
+from memplan_gui.presenters.cells import Amounts, Cells
+from memplan_gui.presenters.labels import picture_subtitle
+from memplan_gui.presenters.make_fit import (
+    STEP_TITLES,
+    WAY_TITLES,
+    front_of,
+    step_cells,
+    step_rows,
+    waterfall_chart,
+    way_cells,
+    way_rows,
+)
 from memplan_gui.settings import Settings
+from memplan_gui.showing import Showing
 from memplan_gui.theme import Theme
 from memplan_gui.views import AnswerView
 from memplan_gui.waterfall_picture import WaterfallPicture
@@ -54,9 +71,11 @@ class MakeFitView(AnswerView):
         super().__init__()
         self._document, self._settings = document, settings
         self._scenario: Scenario | None = None
+        self._estimate: Estimate | None = None
         self._asked: tuple[Scenario, Preferences] | None = None
         self._unit: Unit = "gib"
         self.proposal: Proposal | None = None
+        self._falls: tuple[Fall, ...] = ()
         self.preferences = Preferences(
             frozenset(one for one in PREFERENCES if one in settings.kept(Preferences().kept))
         )
@@ -76,6 +95,7 @@ class MakeFitView(AnswerView):
         self.steps = PlainModel(STEP_TITLES, theme)
         self.way_table = FigureTable("Ways from the cheapest to the one that needs least", self.ways, theme)
         self.step_table = FigureTable("The way lever by lever", self.steps, theme)
+        self._tables = QTabWidget()
         self._arrange()
         self._wire()
 
@@ -86,7 +106,7 @@ class MakeFitView(AnswerView):
         self._bars.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._bars.setFrameShape(QFrame.Shape.NoFrame)
         self._bars.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        tables = QTabWidget()
+        tables = self._tables
         tables.setDocumentMode(True)
         tables.setMinimumHeight(LEAST_TABLE)
         tables.setAccessibleName("The ways in figures")
@@ -142,7 +162,7 @@ class MakeFitView(AnswerView):
     def show_answer(self, scenario: Scenario, answer: Answer, unit: Unit) -> None:
         """Search for what makes this scenario fit, unless that is known."""
         changed, self._unit = unit != self._unit, unit
-        self._scenario = scenario
+        self._scenario, self._estimate = scenario, answer.estimate
         if answer.estimate is None and answer.problem:
             self._asked = None
             self._fail(answer.problem)
@@ -157,6 +177,22 @@ class MakeFitView(AnswerView):
         self._whole.activate()
         self._share()
         self._whole.activate()
+
+    def showing(self) -> Showing | None:
+        """The way down, or the ways against time where their tab is in front; with the table of that tab."""
+        proposal, chart, front = self.proposal, self.picture.chart, self.front.front
+        if proposal is None or chart is None or front is None or self._scenario is None or self._estimate is None:
+            return None
+        falls, at, tab = self._falls, self.way_table.currentIndex().row(), self._tables.currentWidget()
+        subtitle = picture_subtitle(self._scenario, self._estimate)
+
+        def cells(amounts: Amounts) -> Cells:
+            return step_cells(falls, amounts) if tab is self.step_table else way_cells(proposal, amounts)
+
+        if tab is self.front:
+            picture = partial(front_picture, front, at)
+            return Showing("memory against time", subtitle, front.sentence, cells, picture)
+        return Showing("make it fit", subtitle, chart.sentence, cells, partial(waterfall_picture, chart))
 
     @property
     def way(self) -> Candidate | None:
@@ -212,7 +248,7 @@ class MakeFitView(AnswerView):
             self.apply.setEnabled(False)
             self._share()
             return
-        falls = waterfall(self._scenario, way)
+        falls = self._falls = waterfall(self._scenario, way)
         device = catalog.device(way.scenario.hardware.device).name
         self.picture.show_chart(waterfall_chart(falls, way.usable_bytes, device, self._unit))
         self.steps.show(step_rows(falls, self._unit))

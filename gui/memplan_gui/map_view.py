@@ -4,32 +4,29 @@ from __future__ import annotations
 
 from typing import Any
 
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, QSize, QSizeF, Qt
-from PySide6.QtGui import QGuiApplication, QPainter
+from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, QSize, Qt
 from PySide6.QtWidgets import QHBoxLayout, QHeaderView, QStackedWidget
 
-from memplan import MemoryMap, MemplanError, Scenario, Unit, estimate, memory_map
+from memplan import Estimate, MemoryMap, MemplanError, Scenario, Unit, estimate, memory_map
 from memplan_gui.answers import mistake_words
 from memplan_gui.background import Background
-from memplan_gui.charts.look import paper_look
-from memplan_gui.charts.map_marks import MapMarks, area_of, paint_map
-from memplan_gui.charts.picture import LINE, PICTURE_MARGIN, Picture, paint_head
-from memplan_gui.charts.stack_marks import chart_fonts
+from memplan_gui.charts.chart_pictures import map_picture
 from memplan_gui.document import PlanDocument
 from memplan_gui.figure_table import FigureTable
 from memplan_gui.map_chart import MapPlot
 from memplan_gui.pieces import column, label, row, tool_button
 from memplan_gui.presenters import memory_map as words
 from memplan_gui.presenters.answer import Answer
+from memplan_gui.presenters.labels import picture_subtitle
 from memplan_gui.presenters.memory_map import NO_TABLE, MapChart, MapTable
 from memplan_gui.segmented import Segmented
+from memplan_gui.showing import Showing
 from memplan_gui.tables import LEFT, RIGHT, ROOT
 from memplan_gui.theme import Theme
 from memplan_gui.views import AnswerView
 
 Index = QModelIndex | QPersistentModelIndex
 HOW = "Point at a place, or use the arrow keys, for its estimate; a click or Enter takes it into the plan."
-MAP_PICTURE_SIZE = QSizeF(960, 640)
 KINDS = (("Chart", "chart"), ("Table", "table"))
 
 
@@ -88,6 +85,7 @@ class MapView(AnswerView):
         super().__init__()
         self._document, self._theme = document, theme
         self._scenario: Scenario | None = None
+        self._estimate: Estimate | None = None
         self._unit: Unit = "gib"
         self._mapped: tuple[Scenario, int, tuple[int, ...]] | None = None
         """What the map that is shown was asked for: the scenario but for its place, the limit, the sequences."""
@@ -136,40 +134,32 @@ class MapView(AnswerView):
         self.plot.taken.connect(self._take)
         self.limits.chosen.connect(lambda _: self._ask())
         self.kinds.chosen.connect(self._choose_kind)
-        self.copy.clicked.connect(self.copy_table)
+        self.copy.clicked.connect(self.copy_wanted)
 
     def show_answer(self, scenario: Scenario, answer: Answer, unit: Unit) -> None:
         """Map the scenario; where only its place on the map is another, the map stays."""
-        self._scenario, self._unit = scenario, unit
+        self._scenario, self._estimate, self._unit = scenario, answer.estimate, unit
         if answer.estimate is None:
             self._show(None, answer.problem)
             return
         self._ask()
 
-    def copy_table(self) -> None:
-        """Put the map's figures on the clipboard."""
-        if self.chart is not None:
-            QGuiApplication.clipboard().setText(words.as_tsv(words.map_table(self.chart)))
-
     def finish(self) -> None:
         """Wait for the map that was asked for."""
         self.background.finish()
 
-    def paper_picture(self, title: str, subtitle: str) -> Picture | None:
-        """The map on paper."""
-        chart = self.chart
-        if chart is None:
+    def showing(self) -> Showing | None:
+        """The map and its table."""
+        chart, estimate = self.chart, self._estimate
+        if chart is None or estimate is None or self._scenario is None:
             return None
-        look = paper_look(*chart_fonts(self.fontInfo().family(), self._theme.body_pixels))
-        head = title, subtitle, self.sentence.text()
-
-        def paint(painter: QPainter) -> None:
-            top = paint_head(painter, look, head, MAP_PICTURE_SIZE) + LINE / 2
-            painter.translate(0, top)
-            area = area_of(MAP_PICTURE_SIZE.width() - PICTURE_MARGIN / 2, MAP_PICTURE_SIZE.height() - top - LINE / 2)
-            paint_map(painter, MapMarks(chart, area.translated(PICTURE_MARGIN / 2, 0), look))
-
-        return Picture(paint, MAP_PICTURE_SIZE)
+        return Showing(
+            "map",
+            picture_subtitle(self._scenario, estimate),
+            self.sentence.text(),
+            lambda amounts: words.map_cells(chart, amounts),
+            lambda look, head: map_picture(chart, look, head),
+        )
 
     def _ask(self) -> None:
         """Ask for the map, where it is not there already."""

@@ -8,16 +8,13 @@ from collections.abc import Callable, Sequence
 from datetime import date
 from pathlib import Path
 
-from PySide6.QtGui import QFontInfo, QGuiApplication, QPainter
+from PySide6.QtGui import QGuiApplication, QPainter
 
 from memplan import Estimate, Plan, Scenario, Unit, estimate_plan, lever_offers
 from memplan_gui.charts.export import export, today
-from memplan_gui.charts.look import paper_look
+from memplan_gui.charts.picture import paper
 from memplan_gui.charts.sheet_picture import A4, paint_sheet
-from memplan_gui.charts.stack_marks import chart_fonts
 from memplan_gui.presenters.sheet import sheet
-
-BODY_PIXELS = 13
 
 
 def sheet_painter(
@@ -29,7 +26,7 @@ def sheet_painter(
         MemplanError: a lever could not be estimated.
     """
     page = sheet(title, scenario, estimate, lever_offers(scenario, estimate, unit), unit, day)
-    look = paper_look(*chart_fonts(QFontInfo(QGuiApplication.font()).family(), BODY_PIXELS))
+    look = paper()
     return lambda painter: paint_sheet(painter, page, look)
 
 

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QPointF, QRectF, QSize, QSizeF
-from PySide6.QtGui import QGuiApplication, QPainter, QResizeEvent
+from PySide6.QtCore import QRectF, QSize
+from PySide6.QtGui import QPainter, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QHeaderView, QStackedWidget, QStyleOptionViewItem, QWidget
 
 from memplan import Estimate, Scenario, Unit
 from memplan_gui.chart_panel import Legend
-from memplan_gui.charts.legend import BEYOND, legend_height, paint_legend, place_entries
-from memplan_gui.charts.look import ChartLook, fill_term, paper_look
-from memplan_gui.charts.picture import PICTURE_MARGIN, Picture, paint_head
-from memplan_gui.charts.stack_marks import chart_fonts
-from memplan_gui.charts.timeline_marks import marks_of, paint_timeline
+from memplan_gui.charts.chart_pictures import timeline_picture
+from memplan_gui.charts.legend import BEYOND
+from memplan_gui.charts.look import ChartLook, fill_term
 from memplan_gui.figure_table import PADDING, FigureDelegate, FigureTable, Index
 from memplan_gui.pieces import column, label, row, shown, tool_button
 from memplan_gui.plain_table import PlainModel
 from memplan_gui.presenters import timeline as words
 from memplan_gui.presenters.answer import Answer
+from memplan_gui.presenters.labels import picture_subtitle
 from memplan_gui.presenters.stack import NO_CHART
 from memplan_gui.presenters.timeline import TimelineChart
 from memplan_gui.segmented import Segmented
+from memplan_gui.showing import Showing
 from memplan_gui.theme import Theme
 from memplan_gui.timeline_plot import TimelinePlot
 from memplan_gui.views import AnswerView
@@ -29,7 +29,6 @@ STEPS = (("Both", "both"), ("First step", "first"), ("Later steps", "later"))
 KINDS = (("Chart", "chart"), ("Table", "table"))
 PAGES = {"chart": 0, "table": 1, "nothing": 2}
 HOW = "Arrow keys move through the step, with Ctrl from part to part; Enter goes to the peak."
-TIMELINE_PICTURE_SIZE = QSizeF(960, 540)
 FIGURES_SHARE, LEAST_FIGURES, MOST_FIGURES = 0.38, 112, 300
 """How much of the height the figures under the chart take, and pixels between which that stays."""
 TERMS_WIDTH, NARROW_TERMS_WIDTH = 352, 246
@@ -72,6 +71,7 @@ class TimelineView(AnswerView):
     def __init__(self, theme: Theme) -> None:
         super().__init__()
         self._theme = theme
+        self._scenario: Scenario | None = None
         self._estimate: Estimate | None = None
         self._unit: Unit = "gib"
         self.chart: TimelineChart | None = None
@@ -96,7 +96,7 @@ class TimelineView(AnswerView):
         self._arrange()
         self.steps.chosen.connect(lambda _: self._draw())
         self.kinds.chosen.connect(self._choose_kind)
-        self.copy.clicked.connect(self.copy_table)
+        self.copy.clicked.connect(self.copy_wanted)
         self.plot.pointed.connect(self._tell)
         theme.changed.connect(self._show_legend)
 
@@ -140,33 +140,24 @@ class TimelineView(AnswerView):
 
     def show_answer(self, scenario: Scenario, answer: Answer, unit: Unit) -> None:
         """Show the course of the scenario's step."""
+        self._scenario = scenario
         if (answer.estimate, unit) == (self._estimate, self._unit) and self.chart is not None:
             return
         self._estimate, self._unit = answer.estimate, unit
         self._draw()
 
-    def copy_table(self) -> None:
-        """Put the figures on the clipboard."""
-        if self.chart is not None:
-            QGuiApplication.clipboard().setText(words.as_tsv(self.chart))
-
-    def paper_picture(self, title: str, subtitle: str) -> Picture | None:
-        """The chart on paper."""
-        chart = self.chart
-        if chart is None:
+    def showing(self) -> Showing | None:
+        """The chart and its table."""
+        chart, estimate = self.chart, self._estimate
+        if chart is None or estimate is None or self._scenario is None:
             return None
-        look = paper_look(*chart_fonts(self.fontInfo().family(), self._theme.body_pixels))
-        size, head, texts = TIMELINE_PICTURE_SIZE, (title, subtitle, chart.sentence), _legend_texts(chart)
-
-        def paint(painter: QPainter) -> None:
-            top = paint_head(painter, look, head, size)
-            width = size.width() - 2 * PICTURE_MARGIN
-            entries = place_entries(texts, look, width)
-            foot = size.height() - PICTURE_MARGIN / 2 - legend_height(entries)
-            paint_timeline(painter, marks_of(chart, look, QRectF(PICTURE_MARGIN, top, width, foot - top - 4)))
-            paint_legend(painter, entries, QPointF(PICTURE_MARGIN, foot), look)
-
-        return Picture(paint, size)
+        return Showing(
+            "timeline",
+            picture_subtitle(self._scenario, estimate),
+            chart.sentence,
+            lambda amounts: words.timeline_cells(chart, amounts),
+            lambda look, head: timeline_picture(chart, look, head),
+        )
 
     def _draw(self) -> None:
         estimate = self._estimate

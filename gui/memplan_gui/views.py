@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QTabWidget, QWidget
 
 from memplan import Scenario, Unit
-from memplan_gui.charts.picture import Picture
 from memplan_gui.pieces import column
 from memplan_gui.presenters.answer import Answer
+from memplan_gui.showing import Showing
 
 MARGIN = 20
 
 
 class AnswerView(QWidget):
     """What a tab holds: one question about the scenario that is looked at, answered."""
+
+    copy_wanted = Signal()
+    """Its table is to be copied."""
 
     def show_answer(self, scenario: Scenario, answer: Answer, unit: Unit) -> None:
         """Show the answer to a scenario. Called while the view is on screen, and when it comes there."""
@@ -25,13 +29,16 @@ class AnswerView(QWidget):
     def finish(self) -> None:
         """Show at once what would follow later: for pictures and tests."""
 
-    def paper_picture(self, title: str, subtitle: str) -> Picture | None:
-        """The view's own chart as a picture; None where it has none."""
+    def showing(self) -> Showing | None:
+        """What it has in front, to be copied and exported; None where there is nothing."""
         return None
 
 
 class Views(QTabWidget):
     """Memory by instant first; each of the others costs nothing until it is looked at."""
+
+    copy_wanted = Signal()
+    """The table of the view that is looked at is to be copied."""
 
     def __init__(self, title: str, first: QWidget) -> None:
         super().__init__()
@@ -40,16 +47,23 @@ class Views(QTabWidget):
         self.setAccessibleName("Views of the answer")
         self.tabBar().setObjectName("view_tabs")
         self.tabBar().setAccessibleName("Views of the answer")
+        self._first = first
         self.addTab(first, title)
         self._makers: list[Callable[[], AnswerView]] = []
         self._made: dict[int, AnswerView] = {}
         self._asked: tuple[Scenario, Answer, Unit] | None = None
+        self._outgoing: Sequence[QAction] = ()
         self.currentChanged.connect(lambda _: self._tell())
 
     def add_view(self, title: str, make: Callable[[], AnswerView]) -> None:
         """Add a tab whose view is made when it is first shown."""
         self._makers.append(make)
         self.addTab(QWidget(), title)
+
+    def set_outgoing(self, actions: Sequence[QAction]) -> None:
+        """Put what copies and exports into the menu of the right button, in this view and every other."""
+        self._outgoing = actions
+        self._equip(self._first)
 
     @property
     def titles(self) -> tuple[str, ...]:
@@ -84,4 +98,10 @@ class Views(QTabWidget):
         if index not in self._made:
             view = self._made[index] = self._makers[index - 1]()
             column(self.widget(index), margins=(MARGIN, 8, MARGIN, 8)).addWidget(view)
+            view.copy_wanted.connect(self.copy_wanted)
+            self._equip(view)
         self._made[index].show_answer(*self._asked)
+
+    def _equip(self, view: QWidget) -> None:
+        view.addActions(list(self._outgoing))
+        view.setContextMenuPolicy(Qt.ContextMenuPolicy.ActionsContextMenu)

@@ -166,6 +166,7 @@ class Window(QMainWindow):
     def _fill_menus(self) -> None:
         from memplan_gui.actions import views_menu
         from memplan_gui.lever_menu import LeverMenu
+        from memplan_gui.showing_commands import OUTGOING
 
         undo = self.document.undo_stack.createUndoAction(self, "&Undo")
         redo = self.document.undo_stack.createRedoAction(self, "&Redo")
@@ -173,27 +174,28 @@ class Window(QMainWindow):
         self._fill_theme_menu()
         self._fill_recent_menu()
         views_menu(self.menus.submenus["views"], self.answer_panel.views.titles, self.answer_panel.views.show_view)
-        for name in ("copy_picture", "copy_table", "export_chart", "show_all"):
-            self.answer_panel.chart.addAction(self.menus.actions[name])
+        outgoing = [self.menus.actions[name] for name in OUTGOING]
+        self.answer_panel.views.set_outgoing(outgoing)
+        self.answer_panel.chart.addActions([*outgoing, self.menus.actions["show_all"]])
+        self.answer_panel.views.copy_wanted.connect(self.menus.actions["copy_table"].trigger)
         self.lever_menu = LeverMenu(self.menus.submenus["levers"], self.answer_panel.levers)
 
     def _slots(self) -> dict[str, Callable[[], object]]:
         from memplan_gui import dialogs
         from memplan_gui.import_commands import ImportCommands
+        from memplan_gui.scenario_commands import ScenarioCommands
         from memplan_gui.sheet_commands import SheetCommands
-        from memplan_gui.view_commands import ChartCommands, ScenarioCommands
+        from memplan_gui.showing_commands import ShowingCommands
 
         panel, files, chart = self.answer_panel, self.files, self.answer_panel.chart
         self.imports = ImportCommands(self, self.document, files)
-        scenarios = ScenarioCommands(self, self.document)
-        pictures = ChartCommands(self, self.document, self.answers, panel)
         return {
             **files.slots(),
             **self.imports.slots(),
             **SheetCommands(self, self.document, self.answers, files, self._settings).slots(),
             "quit": self.close,
-            **scenarios.slots(),
-            **pictures.slots(files.export_chart),
+            **ScenarioCommands(self, self.document).slots(),
+            **ShowingCommands(self, self.document, panel, files, self._settings).slots(),
             "show_gb": lambda: self.set_unit("gb" if self._settings.unit == "gib" else "gib"),
             "show_first_step": lambda: chart.choose_step("later" if chart.steps.value() == "first" else "first"),
             "zoom_in": lambda: chart.zoom(ZOOM),

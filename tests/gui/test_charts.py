@@ -20,11 +20,11 @@ from pytestqt.qtbot import QtBot
 from memplan import GIB, TERM_LOOKS, Estimate, Measurement, MemplanError
 from memplan_gui.charts.export import Paint, export, image_of, pdf_bytes, png_bytes, svg_bytes
 from memplan_gui.charts.legend import BEYOND, NEED, legend_texts, place_entries
-from memplan_gui.charts.look import ChartLook, hatch, paper_look
+from memplan_gui.charts.look import ChartLook, chart_fonts, hatch, paper_look
 from memplan_gui.charts.picture import PICTURE_SIZE
 from memplan_gui.charts.scale import Scale
-from memplan_gui.charts.stack_marks import Spot, StackMarks, chart_fonts, end_of_axis, paint_stack
-from memplan_gui.charts.stack_picture import StackPicture, paint_picture
+from memplan_gui.charts.stack_marks import Spot, StackMarks, end_of_axis, paint_stack
+from memplan_gui.charts.stack_picture import stack_picture
 from memplan_gui.charts.stack_plot import StackPlot
 from memplan_gui.presenters.stack import chart_sentence, stack_chart
 
@@ -40,10 +40,8 @@ def look(qapp: object) -> ChartLook:
 
 @pytest.fixture
 def paint(estimate: Estimate, look: ChartLook) -> Paint:
-    picture = StackPicture(
-        stack_chart(estimate, "gib"), "Plan — scenario", "a model", "Does not fit: 4 GiB over.", "bf16 weights"
-    )
-    return lambda painter: paint_picture(painter, picture, look)
+    head = ("Plan — scenario", "a model", "Does not fit: 4 GiB over.")
+    return stack_picture(stack_chart(estimate, "gib"), "bf16 weights", look, head).paint
 
 
 @pytest.fixture

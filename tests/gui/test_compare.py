@@ -9,10 +9,11 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from memplan import Plan, Scenario, estimate, format_bytes, replaced
+from memplan import TERMS, Plan, Scenario, estimate, format_bytes, replaced
 from memplan_gui.compare_view import CompareView
 from memplan_gui.document import PlanDocument
-from memplan_gui.presenters.compare import ONE_ALONE, Comparison, as_tsv, comparison
+from memplan_gui.presenters.cells import EXACT
+from memplan_gui.presenters.compare import ONE_ALONE, Comparison, comparison, comparison_cells
 from memplan_gui.window import Window
 
 SHORT = {"sequence_length": 256}  # so that the optimizer step is the peak
@@ -56,12 +57,14 @@ def test_a_scenario_without_an_estimate_stands_there_with_dashes() -> None:
     assert found.scenarios[1].bar is None
 
 
-def test_the_copied_table_has_a_line_for_each_row() -> None:
-    found = compared(BASE, FUSED)
-    lines = as_tsv(found).splitlines()
-    assert lines[0] == "GiB\tbase\tfused"
-    assert len(lines) == 1 + len(found.rows)
-    assert {line.count("\t") for line in lines} == {2}
+def test_the_copied_table_has_answers_differences_and_terms_in_whole_bytes_for_programs() -> None:
+    cells = comparison_cells(compared(BASE, FUSED), EXACT)
+    assert cells.titles == ("", "base", "fused")
+    peaks = tuple(str(estimate(one).need_bytes) for one in (BASE, FUSED))
+    assert ("Peak, bytes", *peaks) in cells.rows
+    assert ("Optimizer implementation", "Foreach", "Fused") in cells.rows
+    terms = [row for row in cells.rows if row[0].removesuffix(", bytes").lower() in TERMS]
+    assert [str(sum(int(row[at]) for row in terms)) for at in (1, 2)] == list(peaks)
 
 
 @pytest.fixture

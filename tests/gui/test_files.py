@@ -30,7 +30,7 @@ def test_every_plan_gets_its_ending(name: str, written: str) -> None:
 
 
 def test_a_picture_gets_the_ending_of_the_chosen_kind() -> None:
-    filters = dialogs.PICTURE_FILTER
+    filters = dialogs.CHART_FILTER
     assert dialogs.with_ending(Path("a"), filters, "SVG picture (*.svg)") == Path("a.svg")
     assert dialogs.with_ending(Path("a.v2"), filters, "PNG picture (*.png)") == Path("a.v2.png")
     assert dialogs.with_ending(Path("a.pdf"), filters, "PNG picture (*.png)") == Path("a.pdf")

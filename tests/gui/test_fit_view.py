@@ -214,7 +214,8 @@ def test_the_menu_does_for_keyboards_what_the_mouse_does(window: Window, setting
     view = shown(window)
     point_at(view, "h200-sxm")
     menu = view.table.menu()
-    take, mark, _, sort = menu.actions()
+    take, mark, _, sort, _, *outgoing = menu.actions()
+    assert outgoing == view.actions()
     mark.trigger()
     assert settings.favourites == ["h200-sxm"]
     columns = sort.menu().actions()  # type: ignore[attr-defined]  # it has one
@@ -233,7 +234,7 @@ def test_the_table_is_copied_as_it_is_shown(window: Window) -> None:
     view.finish()
     view.copy.click()
     lines = [line.split("\t") for line in QGuiApplication.clipboard().text().splitlines()]
-    assert lines[0][:5] == ["Verdict", "Device", "Usable, GiB", "Need, GiB", "Free, GiB"]
+    assert lines[0][:6] == ["Verdict", "Device", "Usable, GiB", "Need from, GiB", "Need to, GiB", "Free, GiB"]
     assert [line[1] for line in lines[1:]] == [row.device.name for row in view.table.devices.rows]
     assert all(len(line) == len(lines[0]) for line in lines)
     point_at(view, "a100-80gb-sxm")

@@ -20,6 +20,7 @@ from memplan_gui.charts.map_marks import MapMarks, area_of, heat
 from memplan_gui.document import PlanDocument
 from memplan_gui.map_view import MapView
 from memplan_gui.presenters import memory_map as words
+from memplan_gui.presenters.cells import EXACT
 from memplan_gui.presenters.memory_map import MapChart
 from memplan_gui.theme import Theme
 from memplan_gui.window import Window
@@ -61,7 +62,9 @@ def test_the_table_has_the_map_at_powers_of_two() -> None:
     one = table.rows[2][3]  # 2 sequences of 1k tokens
     assert one == f"{estimate(LORA).need_bytes / 2**30:.1f}"
     assert table.rows[-1][-1].endswith(" ✕")
-    assert len({line.count("\t") for line in words.as_tsv(table).splitlines()[:-1]}) == 1
+    assert {len(row) for row in table.rows} == {len(table.titles)}
+    exact = words.map_cells(chart, EXACT)
+    assert exact.rows[2][3] == str(estimate(LORA).need_bytes)
 
 
 @pytest.mark.parametrize(("own", "limit"), [(1, 16), (16, 16), (17, 64), (2000, 1024)])
@@ -225,7 +228,7 @@ def test_the_map_is_what_is_copied_and_exported_while_it_is_looked_at(
     window.menus.actions["copy_picture"].trigger()
     assert QApplication.clipboard().image().size().toTuple() == (1920, 1280)
     target = tmp_path / "map.svg"
-    monkeypatch.setattr("memplan_gui.dialogs.ask_save", lambda *_: target)
+    monkeypatch.setattr("memplan_gui.dialogs.ask_save_as_kind", lambda *_: (target, ""))
     window.menus.actions["export_chart"].trigger()
     text = target.read_text(encoding="utf-8")
     assert "Sequence length, tokens" in text

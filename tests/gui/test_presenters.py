@@ -29,7 +29,8 @@ from memplan_gui.colours import DARK, LIGHT, Roles, high_contrast
 from memplan_gui.document import new_plan
 from memplan_gui.plan_fields import all_fields
 from memplan_gui.presenters.advice import advice_by_path, model_caption, row_for
-from memplan_gui.presenters.breakdown import as_text, as_tsv, breakdown
+from memplan_gui.presenters.breakdown import breakdown, breakdown_cells
+from memplan_gui.presenters.cells import Amounts, as_text, as_tsv
 from memplan_gui.presenters.explanation import explanation
 from memplan_gui.presenters.labels import file_stem, tab_text
 from memplan_gui.presenters.levers import lever_cards
@@ -108,12 +109,13 @@ def test_table_and_chart_show_the_same_numbers(estimate: Estimate) -> None:
 
 def test_the_table_is_copied_as_cells_and_as_text(estimate: Estimate) -> None:
     table = breakdown(stack_chart(estimate, "gb"))
-    lines = as_tsv(table).splitlines()
+    cells = breakdown_cells(table, Amounts("gb"))
+    lines = as_tsv(cells).splitlines()
     assert lines[0] == "GB\tLoaded\tForward\tOptimizer step"
     assert lines[1] == "Total\t9.66\t17.2\t25.8"
     assert lines[2] == "Weights\t8.59\t8.59\t8.59"
     assert lines[3] == "Gradients\t0\t0\t8.59"
-    assert len({len(line) for line in as_text(table).splitlines()}) == 1
+    assert len({len(line) for line in as_text(cells).splitlines()}) == 1
 
 
 def test_the_verdict_says_what_the_core_says(estimate: Estimate) -> None:

@@ -17,9 +17,9 @@ from PySide6.QtPrintSupport import QPrinter
 from memplan import LEVERS, Plan, Scenario, estimate, lever_offers, replaced, save_plan, useful_offers
 from memplan_gui import dialogs
 from memplan_gui.charts.export import svg_bytes
-from memplan_gui.charts.look import ChartLook, paper_look
-from memplan_gui.charts.sheet_picture import A4, paint_sheet, wrap
-from memplan_gui.charts.stack_marks import chart_fonts
+from memplan_gui.charts.look import ChartLook, chart_fonts, paper_look
+from memplan_gui.charts.picture import wrap
+from memplan_gui.charts.sheet_picture import A4, paint_sheet
 from memplan_gui.presenters.sheet import MOST_LEVERS, Sheet, sheet
 from memplan_gui.sheet_print import paint_on
 from memplan_gui.window import Window

@@ -15,9 +15,11 @@ from pytestqt.qtbot import QtBot
 from memplan import Plan, Scenario, estimate, format_bytes
 from memplan_gui.charts.areas import hatch_lines
 from memplan_gui.charts.export import svg_bytes
+from memplan_gui.charts.picture import Picture, paper
 from memplan_gui.charts.timeline_marks import above
 from memplan_gui.document import PlanDocument
 from memplan_gui.presenters import timeline as words
+from memplan_gui.presenters.cells import Amounts, as_tsv
 from memplan_gui.presenters.timeline import Moment, TimelineChart, largest_tensors, timeline_chart
 from memplan_gui.timeline_view import TimelineView
 from memplan_gui.window import Window
@@ -25,6 +27,13 @@ from memplan_gui.window import Window
 BASE = Scenario.model_validate({"name": "base", "model": {"catalog": "meta-llama/Llama-3.2-1B"}})
 CHECKPOINTED = Scenario.model_validate({**BASE.model_dump(mode="json"), "training": {"checkpointing": "full"}})
 ONLY_READS = Scenario.model_validate({**BASE.model_dump(mode="json"), "training": {"method": "inference"}})
+
+
+def paper_picture(view: TimelineView) -> Picture:
+    showing = view.showing()
+    assert showing is not None
+    assert showing.picture is not None
+    return showing.picture(paper(), ("a plan", showing.subtitle, showing.sentence))
 
 
 def chart_of(scenario: Scenario, shown: str = "both") -> TimelineChart:
@@ -116,9 +125,9 @@ def test_the_table_has_a_line_for_each_fullest_moment_and_marks_the_peak() -> No
     rows = words.table_rows(chart)
     assert len(rows.cells) == len(chart.stops)
     assert rows.cells[rows.bold][3] == format_bytes(chart.fullest.total).split(" ")[0]
-    lines = words.as_tsv(chart).splitlines()
-    assert {line.count("\t") for line in lines[:-1]} == {3 + len(chart.terms)}
-    assert lines[-1] == "In GiB."
+    cells = words.timeline_cells(chart, Amounts("gib"))
+    assert {len(row) for row in cells.rows} == {len(cells.titles)} == {4 + len(chart.terms)}
+    assert cells.titles[3] == "Total, GiB"
 
 
 def test_a_curve_is_cut_where_it_crosses_the_usable_line() -> None:
@@ -240,12 +249,11 @@ def test_the_table_twin_shows_what_the_chart_does(view: TimelineView) -> None:
     assert view.figures.rows == words.table_rows(view.chart)
     assert view.figures.columnCount() == 4 + len(view.chart.terms)
     view.copy.click()
-    assert QGuiApplication.clipboard().text() == words.as_tsv(view.chart)
+    assert QGuiApplication.clipboard().text() == as_tsv(words.timeline_cells(view.chart, Amounts("gib")))
 
 
 def test_the_picture_on_paper_has_the_chart(view: TimelineView) -> None:
-    picture = view.paper_picture("a plan", "a model")
-    assert picture is not None
+    picture = paper_picture(view)
     image = QImage(picture.size.toSize(), QImage.Format.Format_RGB32)
     painter = QPainter(image)
     picture.paint(painter)
@@ -255,8 +263,7 @@ def test_the_picture_on_paper_has_the_chart(view: TimelineView) -> None:
 
 
 def test_exported_while_it_is_looked_at_its_words_are_text(view: TimelineView) -> None:
-    picture = view.paper_picture("a plan", "a model")
-    assert picture is not None
+    picture = paper_picture(view)
     text = svg_bytes(picture.paint, picture.size, "a plan").decode()
     assert "Backward" in text
     assert "usable" in text

@@ -298,7 +298,7 @@ def test_without_an_estimate_the_window_says_why(window: Window) -> None:
     assert panel.verdict.text.startswith("No estimate")
     assert "abacus" in panel.verdict.text
     assert panel.chart.chart is None
-    assert panel.chart.picture("", "", "") is None
+    assert panel.showing() is None
     assert not any(button.isVisible() for button in panel.levers.buttons)
     edit(window, "hardware.device", "a100-80gb-sxm")
     assert panel.chart.chart is not None
@@ -426,7 +426,7 @@ def test_copies_reach_the_clipboard(window: Window) -> None:
     assert clipboard.text().startswith("GiB\tLoaded\tForward")
     window.menus.actions["copy_text"].trigger()
     assert clipboard.text().startswith("GiB  ")
-    assert window.answer_panel.said == "Copied the text"
+    assert window.answer_panel.said == "Copied the table as text"
     window.menus.actions["copy_picture"].trigger()
     assert clipboard.image().size().toTuple() == (1920, 960)
 
@@ -444,15 +444,15 @@ def test_selected_cells_are_copied_as_cells(window: Window, qtbot: QtBot) -> Non
 
 def test_export_writes_the_chosen_file(window: Window, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "chart.svg"
-    monkeypatch.setattr(dialogs, "ask_save", lambda *_: path)
+    monkeypatch.setattr(dialogs, "ask_save_as_kind", lambda *_: (path, ""))
     window.answer_panel.export_button.click()
     svg = path.read_text(encoding="utf-8")
     assert svg.startswith("<?xml")
     assert "Llama-3.1-8B · Full fine-tune · 1 × 2048 tokens · A100 SXM4 80 GB · later steps" in svg
     assert window.answer_panel.said == "Exported chart.svg"
-    monkeypatch.setattr(dialogs, "ask_save", lambda *_: tmp_path / "chart.bmp")
+    monkeypatch.setattr(dialogs, "ask_save_as_kind", lambda *_: (tmp_path / "chart.bmp", ""))
     window.menus.actions["export_chart"].trigger()
-    assert "End it in .png, .svg or .pdf" in window.answer_panel.notice.text
+    assert "End it in .png, .svg, .pdf, .csv or .md." in window.answer_panel.notice.text
 
 
 def test_the_model_can_be_named_in_three_ways(window: Window, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -29,7 +29,7 @@ def today() -> date:
 
 
 def image_of(paint: Paint, size: QSizeF, scale: float = PNG_SCALE) -> QImage:
-    """The picture in pixels, twice as fine as its size says."""
+    """The picture in pixels, so many times as fine as its size says."""
     image = QImage(round(size.width() * scale), round(size.height() * scale), QImage.Format.Format_ARGB32_Premultiplied)
     image.setDevicePixelRatio(scale)
     image.fill(0xFFFFFFFF)
@@ -39,16 +39,16 @@ def image_of(paint: Paint, size: QSizeF, scale: float = PNG_SCALE) -> QImage:
     return image
 
 
-def png_bytes(paint: Paint, size: QSizeF) -> bytes:
+def png_bytes(paint: Paint, size: QSizeF, scale: float = PNG_SCALE) -> bytes:
     """The picture as a PNG file's bytes."""
     buffer = QBuffer()
     buffer.open(QIODevice.OpenModeFlag.WriteOnly)
-    image_of(paint, size).save(buffer, "PNG")  # type: ignore[call-overload]  # the stub knows only bytes for the format
+    image_of(paint, size, scale).save(buffer, "PNG")  # type: ignore[call-overload]  # the stub knows only bytes for the format
     return bytes(buffer.data().data())
 
 
 def svg_bytes(paint: Paint, size: QSizeF, title: str) -> bytes:
-    """The picture as an SVG file's bytes: bars are rectangles and text is text."""
+    """The picture as an SVG file's bytes: bars are rectangles and text is text, in any font where ours is not known."""
     buffer = QBuffer()
     generator = QSvgGenerator()
     generator.setOutputDevice(buffer)
@@ -59,7 +59,7 @@ def svg_bytes(paint: Paint, size: QSizeF, title: str) -> bytes:
     painter = QPainter(generator)
     paint(painter)
     painter.end()
-    return bytes(buffer.data().data())
+    return _FAMILY.sub(rb"""font-family="'\1', sans-serif\"""", bytes(buffer.data().data()))
 
 
 def pdf_bytes(pages: Sequence[Paint], size: QSizeF, title: str, day: date) -> bytes:
@@ -84,7 +84,7 @@ def pdf_bytes(pages: Sequence[Paint], size: QSizeF, title: str, day: date) -> by
     return _dated(bytes(buffer.data().data()), day)
 
 
-def export(path: Path, pages: Sequence[Paint], size: QSizeF, title: str, day: date) -> None:
+def export(path: Path, pages: Sequence[Paint], size: QSizeF, title: str, day: date, scale: float = PNG_SCALE) -> None:
     """Write pictures to a file in the format that its name says, whole or not at all; PNG and SVG hold the first.
 
     Args:
@@ -93,13 +93,14 @@ def export(path: Path, pages: Sequence[Paint], size: QSizeF, title: str, day: da
         size: of each picture, 96 to the inch.
         title: of the document.
         day: when a PDF says it was made.
+        scale: of a PNG, how many pixels stand for each of the size's.
 
     Raises:
         MemplanError: the format is unknown, or the file cannot be written.
     """
     suffix = path.suffix.lower().lstrip(".")
     if suffix == "png":
-        data = png_bytes(pages[0], size)
+        data = png_bytes(pages[0], size, scale)
     elif suffix == "svg":
         data = svg_bytes(pages[0], size, title)
     elif suffix == "pdf":
@@ -111,6 +112,7 @@ def export(path: Path, pages: Sequence[Paint], size: QSizeF, title: str, day: da
 
 
 _NAMESPACE = QUuid("{6f4f3c0e-5a0b-4f0e-9c52-6d3a7c1d8e21}")
+_FAMILY = re.compile(rb'font-family="([^"\',]+)"')
 _INFO_DATE = re.compile(rb"D:\d{14}Z")
 _XMP_DATE = re.compile(rb"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[+-]\d\d:\d\d")
 

@@ -61,6 +61,17 @@ class ChartLook:
         painter.drawText(QPointF(left, baseline), text)
 
 
+def chart_fonts(family: str, body_pixels: int) -> tuple[QFont, QFont, QFont]:
+    """Body, bold and caption of a real family: an SVG names its font, it does not carry it."""
+    fonts = []
+    for pixels, weight in ((body_pixels, 400), (body_pixels, 600), (body_pixels - 2, 400)):
+        font = QFont(family)
+        font.setPixelSize(pixels)
+        font.setWeight(QFont.Weight(weight))
+        fonts.append(font)
+    return fonts[0], fonts[1], fonts[2]
+
+
 def paper_look(body: QFont, bold: QFont, caption: QFont) -> ChartLook:
     """The look of exports: light, whatever the window is."""
     return ChartLook(LIGHT, body, bold, caption)

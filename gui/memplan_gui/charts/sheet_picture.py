@@ -10,6 +10,7 @@ from PySide6.QtGui import QPainter, QPen
 from memplan_gui.charts.axis import AXIS_HEIGHT, paint_axis
 from memplan_gui.charts.legend import legend_height, legend_texts, paint_legend, place_entries
 from memplan_gui.charts.look import ChartLook, TextKind
+from memplan_gui.charts.picture import wrap
 from memplan_gui.charts.scale import Scale
 from memplan_gui.charts.stack_marks import StackMarks, end_of_axis, paint_stack, row_labels_width
 from memplan_gui.icons import paint_icon
@@ -151,17 +152,6 @@ class _Pen:
         if text:
             self.painter.setPen(self.look.colour(role))
             self.look.write(self.painter, kind, text, QRectF(left, self.y, self.width, height))
-
-
-def wrap(look: ChartLook, kind: TextKind, text: str, width: float) -> list[str]:
-    """Break a text into lines no wider than that, between words; a word alone may be wider."""
-    lines: list[str] = []
-    for word in text.split(" "):
-        if lines and look.width(kind, f"{lines[-1]} {word}") <= width:
-            lines[-1] = f"{lines[-1]} {word}"
-        else:
-            lines.append(word)
-    return lines
 
 
 def _verdict(pen: _Pen, page: Sheet) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QFont, QPainter, QPen, QPolygonF
+from PySide6.QtGui import QPainter, QPen, QPolygonF
 
 from memplan import TERM_LOOKS, format_bytes, text_on
 from memplan_gui.charts.axis import paint_grid
@@ -239,14 +239,3 @@ def _paint_spot(painter: QPainter, marks: StackMarks, spot: Spot) -> None:
     painter.drawRect(rect.adjusted(-2, -2, 2, 2))
     painter.setPen(QPen(marks.look.colour("accent"), 3 if spot == marks.pinned else 2))
     painter.drawRect(rect.adjusted(-2, -2, 2, 2))
-
-
-def chart_fonts(family: str, body_pixels: int) -> tuple[QFont, QFont, QFont]:
-    """Body, bold and caption of a real family: an SVG names its font, it does not carry it."""
-    fonts = []
-    for pixels, weight in ((body_pixels, 400), (body_pixels, 600), (body_pixels - 2, 400)):
-        font = QFont(family)
-        font.setPixelSize(pixels)
-        font.setWeight(QFont.Weight(weight))
-        fonts.append(font)
-    return fonts[0], fonts[1], fonts[2]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from memplan import UNIT_NAMES, Unit, format_bytes
+from memplan import Unit, format_bytes
+from memplan_gui.presenters.cells import Amounts, Cells
 from memplan_gui.presenters.stack import StackChart
 
 TOTAL = "total"
@@ -45,22 +46,10 @@ def breakdown(chart: StackChart) -> Breakdown:
     )
 
 
-def as_tsv(table: Breakdown) -> str:
-    """The table with tabs between its cells, as spreadsheets take it."""
-    lines = [[UNIT_NAMES[table.unit], *table.instants]]
-    for row in range(len(table.terms)):
-        figures = [table.figure(row, column) for column in range(len(table.instants))]
-        lines.append([table.row_title(row), *("0" if figure == "–" else figure for figure in figures)])
-    return "\n".join("\t".join(line) for line in lines) + "\n"
-
-
-def as_text(table: Breakdown) -> str:
-    """The table in columns of equal width, as a message or a note takes it."""
-    lines = [line.split("\t") for line in as_tsv(table).splitlines()]
-    widths = [max(len(line[column]) for line in lines) for column in range(len(lines[0]))]
-    return "\n".join(
-        "  ".join(
-            [line[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(line[1:], widths[1:], strict=True))]
-        )
-        for line in lines
+def breakdown_cells(table: Breakdown, amounts: Amounts) -> Cells:
+    """The table as it leaves the window."""
+    rows = zip(range(len(table.terms)), table.cells, strict=True)
+    return Cells(
+        (amounts.name, *table.instants),
+        tuple((table.row_title(row), *map(amounts.figure, sizes)) for row, sizes in rows),
     )

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from pydantic import BaseModel
 
 from memplan import (
     TERMS,
-    UNIT_NAMES,
     VERDICT_TITLES,
     Estimate,
     Scenario,
+    TermName,
     Unit,
     facts_at,
     format_bytes,
     instant_words,
     value_at,
 )
+from memplan_gui.presenters.cells import Amounts, Cells
 from memplan_gui.presenters.stack import Bar, bar
 from memplan_gui.presenters.verdict import ICONS
 from memplan_gui.presenters.words import bytes_text, choice_title, count_text, fraction_text
@@ -58,8 +60,10 @@ class ComparedRow:
 
     title: str
     cells: tuple[str, ...]
-    term: str = ""
-    """The term whose bytes they are; empty for everything else."""
+    term: TermName | None = None
+    """The term whose bytes they are; None for everything else."""
+    differs: bool = False
+    """Whether it is a field of the plan that is not the same in all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +87,16 @@ class Comparison:
         return max((one.estimate.usable_bytes for one in self.scenarios if one.estimate), default=0)
 
     @property
+    def terms(self) -> tuple[str, ...]:
+        """The terms that some bar has, in stack order."""
+        return tuple(row.term for row in self.rows if row.term)
+
+    @property
+    def overflows(self) -> bool:
+        """Whether a bar reaches beyond what its device gives."""
+        return any(one.estimate.headroom_bytes < 0 for one in self.scenarios if one.estimate)
+
+    @property
     def shared_device(self) -> str:
         """The device's name, where all scenarios run on the same with the same usable memory; empty otherwise."""
         known = {(one.estimate.device_name, one.estimate.usable_bytes) for one in self.scenarios if one.estimate}
@@ -102,7 +116,8 @@ def difference_rows(scenarios: Sequence[Scenario], compared: Sequence[Compared],
     """The fields that are not the same in all scenarios, in the order of the plan file."""
     first = scenarios[0]
     if any(one.model != first.model for one in scenarios):
-        yield ComparedRow("Model", tuple(one.estimate.model_name if one.estimate else NOT_KNOWN for one in compared))
+        models = tuple(one.estimate.model_name if one.estimate else NOT_KNOWN for one in compared)
+        yield ComparedRow("Model", models, differs=True)
     for path in _paths(first):
         if path == "name" or path.startswith("model."):
             continue
@@ -110,7 +125,7 @@ def difference_rows(scenarios: Sequence[Scenario], compared: Sequence[Compared],
         if any(value != values[0] for value in values):
             names = [one.estimate.device_name if one.estimate else "" for one in compared]
             cells = names if path == "hardware.device" else [value_text(path, value, unit) for value in values]
-            yield ComparedRow(facts_at(Scenario, path).title, tuple(cells))
+            yield ComparedRow(facts_at(Scenario, path).title, tuple(cells), differs=True)
 
 
 def value_text(path: str, value: Any, unit: Unit) -> str:
@@ -140,11 +155,28 @@ def bar_words(one: Compared, unit: Unit) -> str:
     return "\n".join([*lines, *(f"{term}: {format_bytes(size, unit)}" for term, size in sizes)])
 
 
-def as_tsv(compared: Comparison) -> str:
-    """The table with tabs between its cells, as spreadsheets take it."""
-    lines = [[UNIT_NAMES[compared.unit], *(one.name for one in compared.scenarios)]]
-    lines += [[row.title, *row.cells] for row in compared.rows]
-    return "\n".join("\t".join(" ".join(cell.split()) for cell in line) for line in lines) + "\n"
+def comparison_cells(compared: Comparison, amounts: Amounts) -> Cells:
+    """The table as it leaves the window: answers, what differs, terms."""
+    known = [one.estimate for one in compared.scenarios]
+
+    def sizes(title: str, of: Callable[[Estimate], int]) -> tuple[str, ...]:
+        return (amounts.titled(title), *(amounts.figure(of(one)) if one else "" for one in known))
+
+    rows = [
+        ("Verdict", *(VERDICT_TITLES[one.verdict] if one else "" for one in known)),
+        sizes("Peak", lambda one: one.peak.total_bytes),
+        sizes("Need from", lambda one: one.need.low),
+        sizes("Need to", lambda one: one.need.high),
+        sizes("Usable", lambda one: one.usable_bytes),
+        ("Fullest", *(instant_words(one.peak) if one else "" for one in known)),
+        *((row.title, *row.cells) for row in compared.rows if row.differs),
+        *(sizes(row.title, partial(_size_of, row.term)) for row in compared.rows if row.term),
+    ]
+    return Cells(("", *(one.name for one in compared.scenarios)), tuple(rows))
+
+
+def _size_of(term: TermName, estimate: Estimate) -> int:
+    return estimate.peak.bytes_by_term.get(term, 0)
 
 
 def _answer_rows(compared: Sequence[Compared], unit: Unit) -> Iterator[ComparedRow]:

@@ -29,6 +29,7 @@ from memplan import (
     nearest_evidence,
 )
 from memplan_gui.charts.scale import grouped
+from memplan_gui.presenters.cells import Cells
 
 Mode = Literal["nearest", "set_up", "family", "source"]
 MODES: tuple[tuple[str, Mode], ...] = (
@@ -121,9 +122,9 @@ def all_sentence() -> str:
     return "; ".join([*parts, verdict]) + "."
 
 
-def as_tsv(table: EvidenceTable) -> str:
-    """The table with tabs between its cells, as spreadsheets take it."""
-    return "\n".join("\t".join(cells) for cells in (table.headers, *(line.cells for line in table.lines))) + "\n"
+def evidence_cells(table: EvidenceTable) -> Cells:
+    """The table as it leaves the window."""
+    return Cells(table.headers, tuple(line.cells for line in table.lines))
 
 
 @cache

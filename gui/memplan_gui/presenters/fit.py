@@ -20,6 +20,7 @@ from memplan import (
     ranked_fits,
 )
 from memplan_gui.charts.scale import grouped
+from memplan_gui.presenters.cells import Amounts, Cells
 from memplan_gui.presenters.words import both_units, choice_title
 
 FAVOURITE, VERDICT, DEVICE, USABLE, NEED, FREE, FEWEST, NODES, BATCH, TOKENS = range(10)
@@ -249,12 +250,21 @@ def bar_end(rows: Sequence[FitRow]) -> float:
     return max(need * ROOM_BEYOND_NEED, min(usable * 1.02, need * ROOM_FOR_CAPACITY), 1.0)
 
 
-def as_tsv(rows: Iterable[FitRow], unit: Unit) -> str:
-    """The table with tabs between its cells, as spreadsheets take it."""
-    columns = (VERDICT, DEVICE, USABLE, NEED, FREE, FEWEST, NODES, BATCH, TOKENS)
-    lines = [[full_title(column, unit) for column in columns]]
-    lines += [[cell(row, column, unit) for column in columns] for row in rows]
-    return "\n".join("\t".join(line) for line in lines) + "\n"
+def fit_cells(rows: Iterable[FitRow], amounts: Amounts) -> Cells:
+    """The table as it leaves the window."""
+    titles = ("Verdict", "Device", *map(amounts.titled, ("Usable", "Need from", "Need to", "Free")))
+    return Cells((*titles, *(TITLES[column] for column in COSTLY)), tuple(_cells(row, amounts) for row in rows))
+
+
+def _cells(row: FitRow, amounts: Amounts) -> tuple[str, ...]:
+    fit, answer = row.fit, row.answer
+    sizes = (fit.usable_bytes, fit.need.low, fit.need.high, fit.headroom_bytes)
+    found = [NOT_YET] * len(COSTLY)
+    if answer is not None:
+        limits = answer.limits.micro_batch.fits, answer.limits.sequence.fits
+        far = (grouped(limit) if amounts.unit else str(limit) for limit in limits)
+        found = [_fewest(answer, FEWEST), _fewest(answer, NODES), *far]
+    return (VERDICT_TITLES[fit.verdict], fit.device.name, *map(amounts.figure, sizes), *found)
 
 
 def with_answer(row: FitRow, answer: DeviceAnswer) -> FitRow:

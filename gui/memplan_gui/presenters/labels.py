@@ -26,14 +26,14 @@ def file_stem(*names: str) -> str:
     return re.sub(r"[^\w.]+", "-", text).strip("-.")[:120] or "plan"
 
 
-def picture_subtitle(scenario: Scenario, estimate: Estimate, *, first_step: bool) -> str:
-    """What a picture of the chart is about, for who sees it away from the plan."""
+def picture_subtitle(scenario: Scenario, estimate: Estimate, *more: str) -> str:
+    """What a picture of a chart is about, for who sees it away from the plan; more of it behind."""
     training = scenario.training
     parts = (
         estimate.model_name,
         choice_title("method", training.method),
         f"{training.micro_batch} × {training.sequence_length} tokens",
         estimate.device_name,
-        "first step" if first_step else "later steps",
+        *more,
     )
     return " · ".join(parts)

@@ -20,6 +20,7 @@ from memplan import (
     slowdown_words,
     uses_words,
 )
+from memplan_gui.presenters.cells import Amounts, Cells
 from memplan_gui.presenters.stack import Segment
 
 NOW, THEN = "Now", "Then"
@@ -200,3 +201,34 @@ def step_rows(falls: Sequence[Fall], unit: Unit) -> FigureRows:
         for fall in falls
     ]
     return FigureRows(tuple(cells), frozenset({1, 2}))
+
+
+def way_cells(proposal: Proposal, amounts: Amounts) -> Cells:
+    """The ways as they leave the window; room that lacks is negative."""
+    need, room, time, levers = WAY_TITLES
+    rows = (
+        (
+            amounts.figure(way.need.high),
+            amounts.figure(way.usable_bytes - way.need.high),
+            slowdown_words(way.slowdown),
+            uses_words(way) if way.uses else "as it is",
+        )
+        for way in proposal.front
+    )
+    return Cells((amounts.titled(need), amounts.titled(room), time, levers), tuple(rows))
+
+
+def step_cells(falls: Sequence[Fall], amounts: Amounts) -> Cells:
+    """The waterfall's table as it leaves the window."""
+    lever, saves, need, peak, costs = STEP_TITLES
+    rows = (
+        (
+            fall.title,
+            amounts.figure(fall.saving_bytes) if fall.use else "",
+            amounts.figure(fall.need_bytes),
+            fall.peak,
+            _price(fall),
+        )
+        for fall in falls
+    )
+    return Cells((lever, amounts.titled(saves), amounts.titled(need), peak, costs), tuple(rows))

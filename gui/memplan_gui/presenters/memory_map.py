@@ -7,15 +7,14 @@ from dataclasses import dataclass, replace
 
 from memplan import (
     MAP_VERDICTS,
-    UNIT_NAMES,
     Estimate,
     MemoryMap,
     Scenario,
     Unit,
-    format_bytes,
     replaced,
     verdict_sentence,
 )
+from memplan_gui.presenters.cells import Amounts, Cells
 from memplan_gui.presenters.words import count_text
 
 BATCH_LIMITS = (16, 64, 256, 1024)
@@ -137,29 +136,29 @@ def tokens_text(tokens: int) -> str:
 
 def map_table(chart: MapChart) -> MapTable:
     """The map at powers of two: the largest batch that fits each sequence, and what each batch needs."""
-    found = chart.found
+    cells = map_cells(chart, Amounts(chart.unit))
+    return MapTable(cells.titles, cells.rows, cells.note)
+
+
+def map_cells(chart: MapChart, amounts: Amounts) -> Cells:
+    """The same, as it leaves the window: in whole bytes without the marks behind them."""
+    found, rows = chart.found, []
     batches = [(row, batch) for row, batch in enumerate(found.batches) if _is_power(batch)]
     verdicts = found.verdicts
-    rows = []
     for column, sequence in enumerate(found.sequences):
         if not _is_power(sequence):
             continue
         cells = [
-            format_bytes(int(found.need_bytes[row, column]), chart.unit).split(" ")[0]
-            + VERDICT_MARKS[MAP_VERDICTS[verdicts[row, column]]]
+            amounts.figure(int(found.need_bytes[row, column]))
+            + (VERDICT_MARKS[MAP_VERDICTS[verdicts[row, column]]] if amounts.unit else "")
             for row, _ in batches
         ]
-        fits = count_text(found.frontier[column]) if found.frontier[column] else "none"
-        rows.append((tokens_text(sequence), fits, *cells))
-    titles = ("Tokens", "Most that fit", *(f"{count_text(batch)} ×" for _, batch in batches))
-    note = f"Need in {UNIT_NAMES[chart.unit]} by tokens and micro-batch; ~ tight, ✕ does not fit."
-    return MapTable(titles, tuple(rows), note)
-
-
-def as_tsv(table: MapTable) -> str:
-    """The table with tabs between its cells, as spreadsheets take it; what the figures are stands under it."""
-    lines = ["\t".join(line) for line in (table.titles, *table.rows)]
-    return "\n".join([*lines, table.note]) + "\n"
+        most = found.frontier[column]
+        fits = (count_text(most) if most else "none") if amounts.unit else str(most)
+        rows.append((tokens_text(sequence) if amounts.unit else str(sequence), fits, *cells))
+    heads = (f"{count_text(batch)} ×" if amounts.unit else f"batch {batch}, bytes" for _, batch in batches)
+    note = f"Need in {amounts.name} by tokens and micro-batch; ~ tight, ✕ does not fit."
+    return Cells(("Tokens", "Most that fit", *heads), tuple(rows), note)
 
 
 def _some(held: list[tuple[int, int]], most: int = 4) -> list[tuple[int, int]]:

@@ -9,7 +9,6 @@ from functools import cached_property
 from memplan import (
     INSTANT_TITLES,
     TERMS,
-    UNIT_NAMES,
     CoursePoint,
     Estimate,
     LedgerRow,
@@ -21,6 +20,7 @@ from memplan import (
     place_words,
     stage_words,
 )
+from memplan_gui.presenters.cells import Amounts, Cells
 from memplan_gui.presenters.make_fit import FigureRows
 
 SHOWN = {"both": (0, 1, 2), "first": (0, 1), "later": (0, 2)}
@@ -262,8 +262,14 @@ def table_rows(chart: TimelineChart) -> FigureRows:
     return FigureRows(tuple(rows), right, chart.stops.index(chart.peak))
 
 
-def as_tsv(chart: TimelineChart) -> str:
-    """The table with tabs between its cells, as spreadsheets take it; the unit stands under it."""
-    lines = [table_titles(chart), *table_rows(chart).cells]
-    text = "\n".join("\t".join("0" if cell == "–" else cell for cell in line) for line in lines)
-    return f"{text}\nIn {UNIT_NAMES[chart.unit]}.\n"
+def timeline_cells(chart: TimelineChart, amounts: Amounts) -> Cells:
+    """The table as it leaves the window."""
+    rows = []
+    for at in chart.stops:
+        moment = chart.moments[at]
+        instant = moment.point.instant
+        sizes = (moment.total, *(moment.size(term) for term in chart.terms))
+        place = (STEP_NUMBERS[instant.step], INSTANT_TITLES[instant.name], instant.where)
+        rows.append((*place, *map(amounts.figure, sizes)))
+    step, instant_title, where, *figures = table_titles(chart)
+    return Cells((step, instant_title, where, *map(amounts.titled, figures)), tuple(rows))

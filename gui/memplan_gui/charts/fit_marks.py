@@ -1,0 +1,114 @@
+"""The marks of the devices: a bar of the need for each, against what that device gives."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from PySide6.QtCore import QLineF, QRectF
+from PySide6.QtGui import QPainter, QPen
+
+from memplan import Unit, format_bytes
+from memplan_gui.charts.axis import AXIS_HEIGHT, paint_axis, paint_grid
+from memplan_gui.charts.look import ChartLook
+from memplan_gui.charts.row_pieces import GAP, names_width, paint_figure, paint_name, paint_over
+from memplan_gui.charts.scale import Scale
+from memplan_gui.presenters.fit import FitRow, bar_end
+from memplan_gui.presenters.verdict import ICONS
+
+ROW_HEIGHT = 26.0
+BAR_HEIGHT = 13.0
+MOST_ROWS = 30
+"""More find no room on a slide; the rest is counted in words, and the table has them all."""
+
+
+@dataclass(frozen=True, slots=True)
+class FitChart:
+    """The devices that are painted, in their order."""
+
+    rows: tuple[FitRow, ...]
+    every: int
+    """How many there are, those included that find no room."""
+    unit: Unit
+
+    @property
+    def note(self) -> str:
+        """What the marks are, and how many devices are not painted."""
+        marks = "Frame: what the device gives. Filled: the need, with its band under it. Hatched: what is beyond."
+        left = self.every - len(self.rows)
+        return f"{marks} {left} more in the table." if left > 0 else marks
+
+
+def fit_chart(rows: list[FitRow], unit: Unit) -> FitChart:
+    """The first of the rows, as many as find room, and the plan's own device wherever it stands."""
+    own = [row for row in rows[MOST_ROWS - 1 :] if row.is_own]
+    return FitChart((*rows[: MOST_ROWS - len(own)], *own), len(rows), unit)
+
+
+@dataclass(frozen=True, slots=True)
+class FitMarks:
+    """What is painted where."""
+
+    chart: FitChart
+    area: QRectF
+    scale: Scale
+    look: ChartLook
+
+    def bar_rect(self, row: int, start: float, end: float) -> QRectF:
+        """Where a part of a bar stands."""
+        top = round(self.area.top() + row * ROW_HEIGHT + (ROW_HEIGHT - BAR_HEIGHT) / 2 - 1) + 0.5
+        left, right = self.scale.x(start), self.scale.x(min(end, self.scale.high))
+        return QRectF(left, top, right - left, BAR_HEIGHT)
+
+
+def height_of(chart: FitChart) -> float:
+    """The height of all rows, the axis and the note."""
+    return len(chart.rows) * ROW_HEIGHT + AXIS_HEIGHT + ROW_HEIGHT
+
+
+def marks_of(chart: FitChart, look: ChartLook, width: float) -> FitMarks:
+    """Lay the chart out in a width."""
+    left = names_width(look, [row.device.name for row in chart.rows], width)
+    figures = max((look.width("body", _figure(row, chart.unit)) for row in chart.rows), default=0.0) + 2 * GAP
+    area = QRectF(left, 0, max(width - left - figures, 40.0), len(chart.rows) * ROW_HEIGHT)
+    return FitMarks(chart, area, Scale(0.0, bar_end(chart.rows), area.left(), area.right()), look)
+
+
+def paint_fit(painter: QPainter, marks: FitMarks) -> None:
+    """Paint names with their verdicts, bars, what is free, and the axis."""
+    look, area = marks.look, marks.area
+    paint_grid(painter, marks.chart.unit, area, marks.scale, look)
+    paint_axis(painter, marks.chart.unit, area, marks.scale, look)
+    for at, row in enumerate(marks.chart.rows):
+        strip = QRectF(0, area.top() + at * ROW_HEIGHT, area.left(), ROW_HEIGHT)
+        sign = ICONS[row.fit.verdict], row.fit.verdict
+        paint_name(painter, look, strip, row.device.name, bold=row.is_own, sign=sign)
+        _paint_bar(painter, marks, at, row)
+        end = marks.bar_rect(at, marks.scale.high, marks.scale.high)
+        paint_figure(painter, look, end, _figure(row, marks.chart.unit), bold=row.is_own)
+    painter.setPen(look.colour("muted"))
+    place = QRectF(0, area.bottom() + AXIS_HEIGHT, area.right(), ROW_HEIGHT)
+    look.write(painter, "caption", marks.chart.note, place)
+
+
+def _paint_bar(painter: QPainter, marks: FitMarks, at: int, row: FitRow) -> None:
+    """What the device gives as a frame, open where it is beyond the scale; the need in it, and its band under it."""
+    look, fit = marks.look, row.fit
+    painter.fillRect(marks.bar_rect(at, 0, min(fit.need_bytes, fit.usable_bytes)), look.colour("faint"))
+    if fit.need_bytes > fit.usable_bytes:
+        paint_over(painter, look, marks.bar_rect(at, fit.usable_bytes, fit.need_bytes))
+    frame = marks.bar_rect(at, 0, fit.usable_bytes)
+    lines = [QLineF(frame.left(), y, frame.right(), y) for y in (frame.top(), frame.bottom())]
+    lines.append(QLineF(frame.left(), frame.top(), frame.left(), frame.bottom()))
+    if fit.usable_bytes <= marks.scale.high:
+        lines.append(QLineF(frame.right(), frame.top() - 3, frame.right(), frame.bottom() + 3))
+    painter.setPen(QPen(look.colour("text"), 1))
+    painter.drawLines(lines)
+    band = marks.bar_rect(at, fit.need.low, fit.need.high)
+    painter.setPen(QPen(look.colour("text"), 2))
+    painter.drawLine(QLineF(band.left(), band.bottom() + 4, band.right(), band.bottom() + 4))
+
+
+def _figure(row: FitRow, unit: Unit) -> str:
+    """What is free, or how much is missing."""
+    room = row.fit.headroom_bytes
+    return f"{format_bytes(abs(room), unit)} {'free' if room >= 0 else 'over'}"
