@@ -24,6 +24,7 @@ from memplan_gui.presenters.levers import lever_cards, useful_ids
 from memplan_gui.presenters.verdict import VerdictView, verdict_view
 from memplan_gui.said import Said
 from memplan_gui.scenario_tabs import ScenarioTabs
+from memplan_gui.scroller import Scroller
 from memplan_gui.segmented import Segmented
 from memplan_gui.settings import Settings
 from memplan_gui.shared_splitter import SharedSplitter
@@ -34,6 +35,8 @@ from memplan_gui.views import MARGIN, AnswerView, Views
 
 GAP = 12
 HEAD_HEIGHT = 40
+ROOMY, CLOSE = 720, 260
+"""Widths below which controls that stand elsewhere too make room."""
 UNITS = (("GiB", "gib"), ("GB", "gb"))
 
 
@@ -128,11 +131,14 @@ class AnswerPanel(QWidget):
         top = column(spacing=GAP, margins=(MARGIN, GAP, MARGIN, 4))
         top.addWidget(self.notice)
         top.addWidget(self.verdict)
+        body = QWidget()
+        answered = column(body)
+        answered.addLayout(top)
+        answered.addWidget(self.views, 1)
         whole = column(self)
         whole.addWidget(band)
         whole.addWidget(hairline())
-        whole.addLayout(top)
-        whole.addWidget(self.views, 1)
+        whole.addWidget(Scroller(body), 1)
 
     def _titled_levers(self) -> QVBoxLayout:
         parts, head = column(spacing=6), row(spacing=8)
@@ -228,6 +234,10 @@ class AnswerPanel(QWidget):
         self.details.explanation.show_explanation(self._answer.estimate, chart, self._spot)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """What is said stays in its corner."""
+        """What is said stays in its corner; in a narrow window scenarios get the room of what stands elsewhere too."""
         super().resizeEvent(event)
+        is_roomy = self.width() >= scaled(ROOMY)
+        shown(self.fit_button, is_roomy)  # the view of that name is a tab
+        self.export_button.setText("Export chart…" if is_roomy else "Export…")
+        shown(self.unit_switch, self.width() >= scaled(CLOSE))  # the menu has it too
         self._said.place()

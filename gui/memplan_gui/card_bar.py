@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from memplan_gui.charts.look import ChartLook
 from memplan_gui.colours import CARD_COLOURS, OVER
+from memplan_gui.pieces import scaled
 from memplan_gui.presenters.diagnosis import BarPart, CardBarPage
 from memplan_gui.stylesheet import RADIUS
 from memplan_gui.theme import Theme
@@ -44,7 +45,8 @@ class CardBar(QWidget):
 
     def heightForWidth(self, width: int) -> int:
         """Bar and words."""
-        return TOP + BAR_HEIGHT + 8 + LINE_HEIGHT * (1 + self._placed(width)[-1][1] if self._page else 0)
+        lines = 1 + self._placed(width)[-1][1] if self._page else 0
+        return scaled(TOP) + BAR_HEIGHT + 8 + scaled(LINE_HEIGHT) * lines
 
     def sizeHint(self) -> QSize:
         """As wide as there is room."""
@@ -86,35 +88,36 @@ class CardBar(QWidget):
 
     def _paint_bar(self, painter: QPainter, look: ChartLook, page: CardBarPage) -> None:
         scale = (self.width() - 2) / max(page.longest_bytes, 1)
-        left = 1.0
+        left, top = 1.0, scaled(TOP)
         for part in page.parts:
-            place = QRectF(left, TOP, part.num_bytes * scale, BAR_HEIGHT)
+            place = QRectF(left, top, part.num_bytes * scale, BAR_HEIGHT)
             painter.setPen(QPen(look.colour("text"), 0.7))
             painter.setBrush(self._brush(part.name, look))
             painter.drawRect(place)
             left += place.width()
         if page.asked is not None:
             start = 1 + page.held_bytes * scale
-            place = QRectF(start, TOP + 5, max(2.0, page.asked.num_bytes * scale), BAR_HEIGHT - 10)
+            place = QRectF(start, top + 5, max(2.0, page.asked.num_bytes * scale), BAR_HEIGHT - 10)
             painter.setPen(QPen(QColor(OVER), 1.4))
             painter.setBrush(self._brush("asked", look))
             painter.drawRoundedRect(place, RADIUS / 2, RADIUS / 2)
         limit = 1 + page.capacity_bytes * scale
         painter.setPen(QPen(look.colour("text"), 1.6))
-        painter.drawLine(QPointF(limit, TOP - 4), QPointF(limit, TOP + BAR_HEIGHT + 4))
+        painter.drawLine(QPointF(limit, top - 4), QPointF(limit, top + BAR_HEIGHT + 4))
         painter.setPen(look.colour("muted"))
-        look.write(painter, "caption", page.capacity_words, QRectF(0, 0, limit, TOP - 4), "right")
+        look.write(painter, "caption", page.capacity_words, QRectF(0, 0, limit, top - 4), "right")
 
     def _paint_words(self, painter: QPainter, look: ChartLook) -> None:
+        height = scaled(LINE_HEIGHT)
         for part, line, left in self._placed(self.width()):
             if part is None:
                 continue
-            top = TOP + BAR_HEIGHT + 8 + line * LINE_HEIGHT
+            top = scaled(TOP) + BAR_HEIGHT + 8 + line * height
             painter.setPen(QPen(look.colour("text"), 0.7))
             painter.setBrush(self._brush(part.name, look))
-            painter.drawRect(QRectF(left + 0.5, top + (LINE_HEIGHT - SWATCH) / 2, SWATCH, SWATCH))
+            painter.drawRect(QRectF(left + 0.5, top + (height - SWATCH) / 2, SWATCH, SWATCH))
             painter.setPen(look.colour("text"))
-            look.write(painter, "caption", part.words, QRectF(left + SWATCH + 6, top, self.width(), LINE_HEIGHT))
+            look.write(painter, "caption", part.words, QRectF(left + SWATCH + 6, top, self.width(), height))
 
     def _brush(self, name: str, look: ChartLook) -> QBrush:
         if name == "free":

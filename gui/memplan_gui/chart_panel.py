@@ -15,7 +15,7 @@ from memplan_gui.charts.stack_layout import LEAST_CHART
 from memplan_gui.charts.stack_marks import Spot
 from memplan_gui.charts.stack_picture import stack_picture
 from memplan_gui.charts.still_stack import StillStack
-from memplan_gui.pieces import column, label, row, shown, tip
+from memplan_gui.pieces import column, label, row, scaled, shown, tip, turn
 from memplan_gui.presenters.answer import Answer
 from memplan_gui.presenters.breakdown import breakdown, breakdown_cells
 from memplan_gui.presenters.explanation import hover_words
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from memplan_gui.charts.stack_plot import StackPlot
 
 STEPS = (("First step", "first"), ("Later steps", "later"))
+NARROW = 300
 
 
 class Legend(QWidget):
@@ -53,7 +54,7 @@ class Legend(QWidget):
     def _place(self) -> None:
         if self._look is not None:
             self._entries = place_entries(self._texts, self._look, self.width())
-            self.setFixedHeight(round(max(legend_height(self._entries), 20)))
+            self.setFixedHeight(round(max(legend_height(self._entries, self._look), 20)))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Place the entries anew."""
@@ -105,10 +106,10 @@ class ChartPanel(QWidget):
         theme.changed.connect(self._restyle)
 
     def _arrange(self, still: StillStack) -> None:
-        head = row(spacing=8)
+        head = self._head = row(spacing=8)
         head.addWidget(label("Memory on each device, by instant of a step", "section", wraps=True), 1)
-        head.addWidget(self._show_all)
-        head.addWidget(self.steps)
+        head.addWidget(self._show_all, 0, Qt.AlignmentFlag.AlignLeft)
+        head.addWidget(self.steps, 0, Qt.AlignmentFlag.AlignLeft)
         self._column.addLayout(head)
         self._column.addWidget(still, 1)
         self._column.addWidget(self._nothing, 1)
@@ -202,6 +203,11 @@ class ChartPanel(QWidget):
             self.plot.setVisible(self.chart is not None)
             self.plot.show_chart(self.chart)
             self.plot.setAccessibleDescription(self.sentence)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """The switch stands under the title where both lack room side by side."""
+        super().resizeEvent(event)
+        turn(self._head, down=self.width() < scaled(NARROW), spacing=8)
 
     def _restyle(self) -> None:
         if self.plot is not None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from PySide6.QtCore import QAbstractTableModel, QEvent, QModelIndex, QPersistentModelIndex, QSize, Qt, Signal
 from PySide6.QtGui import QHelpEvent, QMouseEvent, QPainter, QPaintEvent
-from PySide6.QtWidgets import QHeaderView, QScrollArea, QSizePolicy, QToolTip, QWidget
+from PySide6.QtWidgets import QHeaderView, QSizePolicy, QToolTip, QWidget
 
 from memplan import Scenario, Unit
 from memplan_gui.answers import Answers
@@ -19,6 +19,7 @@ from memplan_gui.figure_table import FigureTable
 from memplan_gui.pieces import column, label, scaled
 from memplan_gui.presenters.answer import Answer
 from memplan_gui.presenters.compare import Comparison, bar_words, comparison, comparison_cells
+from memplan_gui.scroller import Scroller
 from memplan_gui.showing import Showing
 from memplan_gui.tables import LEFT, RIGHT, ROOT, swatch
 from memplan_gui.theme import Theme
@@ -27,6 +28,7 @@ from memplan_gui.views import AnswerView
 Index = QModelIndex | QPersistentModelIndex
 MOST_CHART_SHARE = 0.5
 """How much of the view the bars may take before they scroll."""
+LEAST_TABLE = 130
 
 
 class CompareChart(QWidget):
@@ -46,14 +48,16 @@ class CompareChart(QWidget):
     def show_comparison(self, compared: Comparison) -> None:
         """Show another comparison."""
         self._compared = compared
-        self.setFixedHeight(height_of(compared))
+        self.setFixedHeight(height_of(compared, self._look()))
         self.setAccessibleDescription(compared.sentence)
         self.update()
 
     def _marks(self) -> CompareMarks | None:
+        return marks_of(self._compared, self._look(), self.width()) if self._compared else None
+
+    def _look(self) -> ChartLook:
         theme = self._theme
-        look = ChartLook(theme.roles, theme.font("body"), theme.font("body", bold=True), theme.font("caption"))
-        return marks_of(self._compared, look, self.width()) if self._compared else None
+        return ChartLook(theme.roles, theme.font("body"), theme.font("body", bold=True), theme.font("caption"))
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Paint the bars."""
@@ -148,11 +152,8 @@ class CompareView(AnswerView):
         self.table.horizontalHeader().setStretchLastSection(False)
         self.table.horizontalHeader().setTextElideMode(Qt.TextElideMode.ElideRight)
         self.table.horizontalHeader().setMinimumSectionSize(scaled(110))
-        self._bars = QScrollArea()
-        self._bars.setWidget(self.chart)
-        self._bars.setWidgetResizable(True)
-        self._bars.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self._bars.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self._bars = Scroller(self.chart)
+        self.table.setMinimumHeight(scaled(LEAST_TABLE, 1.5))
         whole = column(self, spacing=8)
         whole.addWidget(self.sentence)
         whole.addWidget(self._bars)

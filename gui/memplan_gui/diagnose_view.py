@@ -7,22 +7,25 @@ from pathlib import Path
 
 from PySide6.QtCore import QElapsedTimer, QMimeData, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QApplication, QComboBox, QFileDialog, QHBoxLayout, QPlainTextEdit, QScrollArea, QWidget
+from PySide6.QtWidgets import QApplication, QComboBox, QFileDialog, QPlainTextEdit, QWidget
 
 from memplan import Diagnosis, MemplanError, Reading, Scenario, Unit, diagnose, read_message_file, read_messages
 from memplan_gui.answers import mistake_words
 from memplan_gui.background import Background
 from memplan_gui.diagnosis_page import DiagnosisPart
 from memplan_gui.document import PlanDocument
-from memplan_gui.pieces import column, label, row, scaled, shown, tool_button
+from memplan_gui.flow_row import FlowRow
+from memplan_gui.pieces import column, label, scaled, shown, tool_button
 from memplan_gui.presenters.answer import Answer
 from memplan_gui.presenters.diagnosis import HOW, diagnosis_page, message_titles, nothing_words
+from memplan_gui.scroller import Scroller
 from memplan_gui.theme import Theme
 from memplan_gui.views import AnswerView
 
 PAUSE_MS = 80
 """A burst of typing is read once."""
 TEXT_HEIGHT, LOW_TEXT_HEIGHT, LOW_HEIGHT = 108, 60, 480
+LEAST_PAGE = 180
 MOST_PASTED = 4_000_000
 """Characters that the text box takes; a longer log is read from its file."""
 
@@ -98,7 +101,6 @@ class DiagnoseView(AnswerView):
         self.which.setAccessibleName("Which message of the text")
         self.state = label("", "muted", wraps=True, selectable=True)
         self.part = DiagnosisPart(theme)
-        self._scroll = QScrollArea()
         self._pause = QTimer(self)
         self._pause.setSingleShot(True)
         self._pause.setInterval(PAUSE_MS)
@@ -109,25 +111,15 @@ class DiagnoseView(AnswerView):
     def _arrange(self) -> None:
         whole = column(self, spacing=8)
         whole.addWidget(self.box)
-        whole.addLayout(self._commands())
+        whole.addWidget(FlowRow((self.open_button, self.clear_button, self.which)))
         whole.addWidget(self.state)
         content = QWidget()
         content.setObjectName("answer")
         column(content).addWidget(self.part)
-        self._scroll.setWidget(content)
-        self._scroll.setWidgetResizable(True)
-        self._scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self._scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        whole.addWidget(self._scroll, 1)
+        scroll = Scroller(content)
+        scroll.setMinimumHeight(scaled(LEAST_PAGE))
+        whole.addWidget(scroll, 1)
         self.setFocusProxy(self.box)
-
-    def _commands(self) -> QHBoxLayout:
-        line = row(spacing=8)
-        line.addWidget(self.open_button)
-        line.addWidget(self.clear_button)
-        line.addWidget(self.which)
-        line.addStretch(1)
-        return line
 
     def _wire(self) -> None:
         self.box.textChanged.connect(self._pause.start)

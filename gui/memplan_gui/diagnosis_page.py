@@ -10,7 +10,7 @@ from memplan_gui.pieces import column, label, row, scaled, shown, tip, tool_butt
 from memplan_gui.presenters.diagnosis import DiagnosisPage, HelpLine, levers_title
 from memplan_gui.theme import Theme
 
-LABEL_WIDTH = 64
+LABEL_WIDTH = 76
 
 
 class DiagnosisPart(QWidget):

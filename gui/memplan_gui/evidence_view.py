@@ -9,7 +9,8 @@ from PySide6.QtWidgets import QAbstractItemView, QHeaderView
 
 from memplan import MemplanError, Scenario, Unit
 from memplan_gui.figure_table import FigureTable
-from memplan_gui.pieces import column, label, row, scaled, tip, tool_button
+from memplan_gui.flow_row import FlowRow
+from memplan_gui.pieces import column, label, scaled, tip, tool_button
 from memplan_gui.presenters.answer import Answer
 from memplan_gui.presenters.evidence import (
     MODES,
@@ -31,6 +32,7 @@ from memplan_gui.views import AnswerView
 
 Index = QModelIndex | QPersistentModelIndex
 DETAIL_LINES = 4
+LEAST_TABLE = 130
 WIDTHS: dict[bool, tuple[int, ...]] = {True: (210, 74, 96, 84, 76, 230, 130), False: (290, 74, 66, 74, 74, 74, 180)}
 """Of the columns: of the nearest cases, and of groups."""
 WIDEST = 5
@@ -102,6 +104,7 @@ class EvidenceView(AnswerView):
         self.cases = EvidenceModel(theme)
         self.table = FigureTable("Evidence", self.cases, theme)
         self.table.setObjectName("devices")
+        self.table.setMinimumHeight(scaled(LEAST_TABLE))
         self.table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
         self.table.horizontalHeader().setMinimumSectionSize(50)
         self.detail_title = label("", "section")
@@ -112,16 +115,12 @@ class EvidenceView(AnswerView):
         self.table.selectionModel().currentRowChanged.connect(lambda *_: self._show_detail())
 
     def _arrange(self) -> None:
-        head = row(spacing=8)
-        head.addWidget(self.modes)
-        head.addStretch(1)
-        head.addWidget(self.copy)
         self.detail.setAlignment(Qt.AlignmentFlag.AlignTop)
-        self.detail.setFixedHeight(DETAIL_LINES * self.detail.fontMetrics().lineSpacing())
+        self.detail.setMinimumHeight(DETAIL_LINES * self.detail.fontMetrics().lineSpacing())
         whole = column(self, spacing=8)
         whole.addWidget(self.sentence)
         whole.addWidget(self.every)
-        whole.addLayout(head)
+        whole.addWidget(FlowRow((self.modes,), (self.copy,)))
         whole.addWidget(self.table, 1)
         whole.addWidget(self.detail_title)
         whole.addWidget(self.detail)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QAbstractItemModel, QLineF, QModelIndex, QPersistentModelIndex, QRect, Qt
+from PySide6.QtCore import QAbstractItemModel, QLineF, QModelIndex, QPersistentModelIndex, QRect, QSize, Qt
 from PySide6.QtGui import QFont, QGuiApplication, QKeyEvent, QKeySequence, QPainter
 from PySide6.QtWidgets import (
     QAbstractItemView,
@@ -18,6 +18,7 @@ from memplan_gui.theme import Theme
 
 PADDING = 11
 ROW_HEIGHT = 26
+LEAST_ROWS = 4
 MOST_TEXTS = 5000
 """Cut texts that are remembered: a table is painted again and again with the same ones."""
 # As numbers: Python's flags take as long to compare as the rest of a cell takes to paint.
@@ -117,6 +118,10 @@ class FigureTable(QTableView):
         for index in self.selectedIndexes():
             rows.setdefault(index.row(), {})[index.column()] = str(index.data())
         return "\n".join("\t".join(cells[column] for column in sorted(cells)) for _, cells in sorted(rows.items()))
+
+    def sizeHint(self) -> QSize:
+        """As little as it can be read at: more is what the view has to spare."""
+        return QSize(super().sizeHint().width(), max(self.minimumHeight(), scaled(LEAST_ROWS * ROW_HEIGHT)))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Copy what is selected, all of it: Qt's own tables copy one cell."""

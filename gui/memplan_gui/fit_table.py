@@ -63,12 +63,12 @@ class FitDelegate(FigureDelegate):
         inner = rect.adjusted(PADDING, 0, -PADDING, 0)
         if column == fits.FAVOURITE:
             name, role = ("star-filled", "accent") if row.is_favourite else ("star", "border")
-            self._icon(painter, name, role, rect.center().x() - ICON // 2, rect)
+            self._icon(painter, name, role, rect.center().x() - scaled(ICON) // 2, rect)
         elif column == fits.NEED:
             self._bar(painter, row, QRectF(rect.adjusted(BAR_PADDING, 0, -BAR_PADDING, 0)))
         elif column == fits.VERDICT:
             self._icon(painter, ICONS[row.fit.verdict], row.fit.verdict, inner.left(), rect)
-            self.write(painter, inner.adjusted(ICON + 8, 0, 0, 0), fits.cell(row, column, self._model.unit))
+            self.write(painter, inner.adjusted(scaled(ICON) + 8, 0, 0, 0), fits.cell(row, column, self._model.unit))
         elif column == fits.DEVICE:
             self._device(painter, row, inner)
         else:
@@ -78,8 +78,8 @@ class FitDelegate(FigureDelegate):
 
     def _device(self, painter: QPainter, row: FitRow, inner: QRect) -> None:
         if row.fit.advice:
-            self._icon(painter, "advice", "tight", inner.right() - ICON, inner)
-            inner = inner.adjusted(0, 0, -ICON - 6, 0)
+            self._icon(painter, "advice", "tight", inner.right() - scaled(ICON), inner)
+            inner = inner.adjusted(0, 0, -scaled(ICON) - 6, 0)
         mark = "▸ " if row.is_own else ""
         cut = Qt.TextElideMode.ElideMiddle  # what tells devices of a kind apart stands at the end
         self.write(painter, inner, f"{mark}{row.device.name}", bold=row.is_own, cut=cut)
@@ -112,8 +112,8 @@ class FitDelegate(FigureDelegate):
         colour, scale = self._theme.colour(role), painter.device().devicePixelRatioF()
         key = (name, colour.name(), scale)
         if key not in self._icons:
-            self._icons[key] = pixmap(name, colour, ICON, scale)
-        painter.drawPixmap(QPointF(left, rect.center().y() - ICON / 2 + 0.5), self._icons[key])
+            self._icons[key] = pixmap(name, colour, scaled(ICON), scale)
+        painter.drawPixmap(QPointF(left, rect.center().y() - scaled(ICON) / 2 + 0.5), self._icons[key])
 
 
 class FitTable(FigureTable):

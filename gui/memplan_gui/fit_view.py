@@ -6,7 +6,7 @@ from contextlib import suppress
 
 from PySide6.QtCore import QElapsedTimer, Qt, QTimer
 from PySide6.QtGui import QHideEvent, QResizeEvent
-from PySide6.QtWidgets import QHBoxLayout, QSizePolicy
+from PySide6.QtWidgets import QSizePolicy
 
 from memplan import (
     Device,
@@ -27,8 +27,9 @@ from memplan_gui.computer_look import ComputerLook
 from memplan_gui.document import PlanDocument
 from memplan_gui.fields import ChoiceEdit, LineEdit
 from memplan_gui.fit_table import FitTable
+from memplan_gui.flow_row import FlowRow
 from memplan_gui.icons import icon
-from memplan_gui.pieces import column, label, row, tip, tool_button
+from memplan_gui.pieces import column, label, row, scaled, tip, tool_button
 from memplan_gui.presenters import fit as fits
 from memplan_gui.presenters.answer import Answer
 from memplan_gui.presenters.cells import Amounts, Cells
@@ -45,6 +46,7 @@ SLICE_MS = 4
 """How long they may go on before the window has its turn."""
 DETAIL_LINES = 4
 FILTER_WIDTH, LEAST_FILTER_WIDTH = 260, 110
+LEAST_TABLE = 130
 
 
 class _PausedError(Exception):
@@ -71,6 +73,7 @@ class FitView(AnswerView):
         self.sentence = label("", "section", wraps=True, selectable=True)
         self.problems = label("", "advice", wraps=True, selectable=True)
         self.table = FitTable(theme)
+        self.table.setMinimumHeight(scaled(LEAST_TABLE))
         self.detail_title = label("", "section")
         self.detail = label("", "caption", wraps=True, selectable=True)
         self.adopt = tool_button("button", "Use this device in the plan", text="Use in the plan")
@@ -83,13 +86,16 @@ class FitView(AnswerView):
         self.text.setPlaceholderText("Filter devices")
         self.text.setAccessibleName("Filter devices")
         self.text.setClearButtonEnabled(True)
-        self.text.setMinimumWidth(LEAST_FILTER_WIDTH)
-        self.text.setMaximumWidth(FILTER_WIDTH)
+        self.text.setMinimumWidth(scaled(LEAST_FILTER_WIDTH))
+        self.text.setMaximumWidth(scaled(FILTER_WIDTH))
+        self.text.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         vendors = sorted({device.vendor for device in catalog.devices()})
         self.vendor = ChoiceEdit([("Every vendor", ""), *((name, name) for name in vendors)])
         self.vendor.setAccessibleName("Vendor")
         self.kind = ChoiceEdit([("Every class", ""), *((title, name) for name, title in fits.CLASSES.items())])
         self.kind.setAccessibleName("Class")
+        for choice in (self.vendor, self.kind):
+            choice.setMinimumContentsLength(9)
         self.favourites = tool_button("button", "Favourites only", checkable=True)
         self.favourites.setToolTip("Show the devices that you marked with a star")
         self.copy = tool_button("button", "Copy the table", text="Copy")
@@ -100,26 +106,17 @@ class FitView(AnswerView):
         whole = column(self, spacing=8)
         whole.addWidget(self.sentence)
         whole.addWidget(self.problems)
-        whole.addLayout(self._filter_row())
+        filters = (self.text, self.vendor, self.kind, self.favourites, self.count)
+        whole.addWidget(FlowRow(filters, (self.copy,)))
         whole.addWidget(self.table, 1)
         head = row(spacing=8)
         head.addWidget(self.detail_title, 1)
         head.addWidget(self.adopt)
         whole.addLayout(head)
         self.detail.setAlignment(Qt.AlignmentFlag.AlignTop)
-        self.detail.setFixedHeight(DETAIL_LINES * self.detail.fontMetrics().lineSpacing())
+        self.detail.setMinimumHeight(DETAIL_LINES * self.detail.fontMetrics().lineSpacing())
         whole.addWidget(self.detail)
         self.setFocusProxy(self.table)
-
-    def _filter_row(self) -> QHBoxLayout:
-        line = row(spacing=8)
-        self.text.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        for widget in (self.text, self.vendor, self.kind, self.favourites):
-            line.addWidget(widget)
-        line.addWidget(self.count)
-        line.addStretch(1)
-        line.addWidget(self.copy)
-        return line
 
     def _wire(self) -> None:
         self.text.textChanged.connect(self._filter)

@@ -39,6 +39,11 @@ def editor_for(name: str, facts: FieldFacts, *, doubling: bool = False) -> QWidg
     return TextEdit(optional=facts.optional, placeholder="newest" if name == "kernels_version" else "")
 
 
+def _is_tight() -> bool:
+    """Whether the panel is not as wide as the text wants: names and units then take two lines."""
+    return scaled(LABEL_WIDTH) > scaled(LABEL_WIDTH, MOST_WIDER)
+
+
 class FieldRow(QWidget):
     """Label, editor and unit; under them what is wrong with the last edit, and advice."""
 
@@ -61,7 +66,7 @@ class FieldRow(QWidget):
             name = label(title)
             name.setBuddy(editor)
             name.setToolTip(tip(facts.description))
-            if scaled(LABEL_WIDTH) > scaled(LABEL_WIDTH, MOST_WIDER):  # the panel is not as wide as such text wants
+            if _is_tight():
                 name.setWordWrap(True)
                 name.setFixedWidth(scaled(LABEL_WIDTH, MOST_WIDER))
             grid.addWidget(name, 0, 0)
@@ -76,7 +81,7 @@ class FieldRow(QWidget):
             return
         editor.setFixedWidth(scaled(NUMBER_WIDTH, MOST_WIDER))
         grid.addWidget(editor, 0, 1)
-        unit_label = label(unit, "caption")
+        unit_label = label(unit, "caption", wraps=_is_tight())
         grid.addWidget(unit_label, 0, 2)
         if isinstance(editor, IntegerEdit):
             editor.read_as.connect(lambda text: unit_label.setText(text or unit))

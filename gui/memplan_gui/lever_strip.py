@@ -83,14 +83,14 @@ class LeverButton(QAbstractButton):
         painter.drawRoundedRect(QRectF(self.rect()).adjusted(inset, inset, -inset, -inset), RADIUS, RADIUS)
 
     def _paint_words(self, painter: QPainter, card: LeverCard) -> None:
-        theme = self._theme
+        theme, icon = self._theme, scaled(ICON)
         body, caption = theme.font("body"), theme.font("caption")
         top = QRect(PADDING, scaled(5), self.width() - 2 * PADDING, scaled(20))
         below = QRect(PADDING, scaled(25), self.width() - 2 * PADDING, scaled(16))
         left, right = top.left(), top.right() + 1
         if card.is_on:
-            paint_icon(painter, "check", QRectF(left, top.top() + 3, ICON, ICON), theme.colour("accent"))
-            left += ICON + 6
+            paint_icon(painter, "check", QRectF(left, top.top() + 3, icon, icon), theme.colour("accent"))
+            left += icon + 6
         painter.setFont(body)
         painter.setPen(theme.colour("text" if card.applies else "faint"))
         saving_width = QFontMetrics(body).horizontalAdvance(card.saving)
@@ -101,10 +101,10 @@ class LeverButton(QAbstractButton):
         if card.then is not None:
             width = QFontMetrics(caption).horizontalAdvance(card.then_words)
             _draw(painter, caption, below, card.then_words)
-            sign = QRectF(below.right() - width - ICON - 3, below.top() + 1, ICON, ICON)
+            sign = QRectF(below.right() - width - icon - 3, below.top() + 1, icon, icon)
             paint_icon(painter, card.then_icon, sign, theme.colour(card.then))
             painter.setPen(theme.colour("muted"))
-            below = below.adjusted(0, 0, -(width + ICON + 10), 0)
+            below = below.adjusted(0, 0, -(width + icon + 10), 0)
         _draw(painter, caption, below, card.caption, Qt.AlignmentFlag.AlignLeft)
 
 

@@ -8,11 +8,9 @@ from PySide6.QtCore import QItemSelectionModel, QSize, Qt
 from PySide6.QtGui import QHideEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
-    QFrame,
     QHBoxLayout,
     QHeaderView,
     QPushButton,
-    QScrollArea,
     QTabWidget,
 )
 
@@ -51,6 +49,7 @@ from memplan_gui.presenters.make_fit import (
     way_cells,
     way_rows,
 )
+from memplan_gui.scroller import Scroller
 from memplan_gui.settings import Settings
 from memplan_gui.showing import Showing
 from memplan_gui.theme import Theme
@@ -100,15 +99,10 @@ class MakeFitView(AnswerView):
         self._wire()
 
     def _arrange(self) -> None:
-        self._bars = QScrollArea()
-        self._bars.setWidget(self.picture)
-        self._bars.setWidgetResizable(True)
-        self._bars.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self._bars.setFrameShape(QFrame.Shape.NoFrame)
-        self._bars.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self._bars = Scroller(self.picture)
         tables = self._tables
         tables.setDocumentMode(True)
-        tables.setMinimumHeight(LEAST_TABLE)
+        tables.setMinimumHeight(scaled(LEAST_TABLE))
         tables.setAccessibleName("The ways in figures")
         tables.tabBar().setAccessibleName("The ways in figures")
         for table, title, widths in (

@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 from memplan_gui.charts.look import ChartLook
 from memplan_gui.charts.map_marks import MapMarks, area_of, paint_cursor, paint_map
 from memplan_gui.charts.still_picture import paint_focus, still_picture
+from memplan_gui.pieces import scaled
 from memplan_gui.presenters.memory_map import MapChart
 from memplan_gui.theme import Theme
 
@@ -43,7 +44,7 @@ class MapPlot(QWidget):
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setMouseTracking(True)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
-        self.setMinimumSize(LEAST)
+        self.setMinimumSize(LEAST.width(), scaled(LEAST.height()))
         theme.changed.connect(self._redraw)
 
     @property
@@ -71,7 +72,7 @@ class MapPlot(QWidget):
     def _marks(self) -> MapMarks | None:
         theme = self._theme
         look = ChartLook(theme.roles, theme.font("body"), theme.font("body", bold=True), theme.font("caption"))
-        return MapMarks(self._chart, area_of(self.width(), self.height()), look) if self._chart else None
+        return MapMarks(self._chart, area_of(self.width(), self.height(), look), look) if self._chart else None
 
     def _redraw(self) -> None:
         self._still = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, QSize, Qt
-from PySide6.QtWidgets import QHBoxLayout, QHeaderView, QStackedWidget
+from PySide6.QtWidgets import QHeaderView, QStackedWidget
 
 from memplan import Estimate, MemoryMap, MemplanError, Scenario, Unit, estimate, memory_map
 from memplan_gui.answers import mistake_words
@@ -13,8 +13,9 @@ from memplan_gui.background import Background
 from memplan_gui.charts.chart_pictures import map_picture
 from memplan_gui.document import PlanDocument
 from memplan_gui.figure_table import FigureTable
+from memplan_gui.flow_row import FlowRow
 from memplan_gui.map_chart import MapPlot
-from memplan_gui.pieces import column, label, row, tool_button
+from memplan_gui.pieces import column, label, scaled, tool_button
 from memplan_gui.presenters import memory_map as words
 from memplan_gui.presenters.answer import Answer
 from memplan_gui.presenters.labels import picture_subtitle
@@ -99,7 +100,7 @@ class MapView(AnswerView):
         self.table = FigureTable("Map of micro-batch and sequence length, in figures", self.figures, theme)
         self.table.horizontalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Stretch)
         self.table.horizontalHeader().setStretchLastSection(False)
-        self.table.horizontalHeader().setMinimumSectionSize(76)
+        self.table.horizontalHeader().setMinimumSectionSize(scaled(76))
         self.limits = Segmented("Micro-batch up to", [(str(limit), str(limit)) for limit in words.BATCH_LIMITS])
         self.kinds = Segmented("Show the map as", KINDS)
         self.kinds.set_value("chart")
@@ -110,24 +111,16 @@ class MapView(AnswerView):
 
     def _arrange(self) -> None:
         whole = column(self, spacing=8)
-        whole.addLayout(self._head())
+        named = label("Micro-batch up to", "caption")
+        whole.addWidget(FlowRow((named, self.limits), (self.kinds, self.copy)))
         whole.addWidget(self.sentence)
         self._stack.addWidget(self.plot)
         self._stack.addWidget(self.table)
         whole.addWidget(self._stack, 1)
-        self.words.setFixedHeight(2 * self.words.fontMetrics().lineSpacing())
+        self.words.setMinimumHeight(2 * self.words.fontMetrics().lineSpacing())
         self.words.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft)
         whole.addWidget(self.words)
         self.setFocusProxy(self.plot)
-
-    def _head(self) -> QHBoxLayout:
-        head = row(spacing=8)
-        head.addWidget(label("Micro-batch up to", "caption"))
-        head.addWidget(self.limits)
-        head.addStretch(1)
-        head.addWidget(self.kinds)
-        head.addWidget(self.copy)
-        return head
 
     def _wire(self) -> None:
         self.plot.pointed.connect(self._say)

@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QSize, Qt
-from PySide6.QtWidgets import QApplication, QFrame, QHBoxLayout, QLabel, QSizePolicy, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QApplication,
+    QBoxLayout,
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QSizePolicy,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
 
 Margins = tuple[int, int, int, int]
 NONE: Margins = (0, 0, 0, 0)
-SMALL_ICON = QSize(12, 12)
+SMALL_ICON = 12
 
 
 PLAIN_PIXELS = 13
@@ -40,6 +50,13 @@ def column(owner: QWidget | None = None, *, spacing: int = 0, margins: Margins =
     return layout
 
 
+def turn(layout: QBoxLayout, *, down: bool, spacing: int) -> None:
+    """Let a row go down instead of across where it lacks width."""
+    directions = QBoxLayout.Direction
+    layout.setDirection(directions.TopToBottom if down else directions.LeftToRight)
+    layout.setSpacing(4 if down else spacing)
+
+
 def label(text: str = "", role: str = "", *, wraps: bool = False, selectable: bool = False) -> QLabel:
     """A label; `role` names its text size and colour in the style sheet."""
     result = QLabel(text)
@@ -62,7 +79,7 @@ def tool_button(role: str, name: str, *, text: str = "", tip: str = "", checkabl
     result.setToolTip(tip)
     result.setCheckable(checkable)
     result.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-    result.setIconSize(SMALL_ICON)
+    result.setIconSize(QSize(scaled(SMALL_ICON), scaled(SMALL_ICON)))
     return result
 
 

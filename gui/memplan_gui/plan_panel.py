@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QFrame, QPushButton, QScrollArea, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
 from memplan import Estimate, Scenario, Unit, facts_at
 from memplan_gui.binding import Binding
@@ -24,6 +24,7 @@ from memplan_gui.pieces import MOST_WIDER, column, label, row, scaled, shown
 from memplan_gui.plan_fields import SECTIONS, FieldSpec, FoldSpec, SectionSpec, all_fields, num_changed
 from memplan_gui.presenters.advice import advice_by_path, model_caption
 from memplan_gui.recipe_row import RecipeRow
+from memplan_gui.scroller import Scroller
 from memplan_gui.search_field import SearchEdit
 from memplan_gui.theme import Theme
 from memplan_gui.window import PANEL_WIDTH
@@ -123,16 +124,11 @@ class PlanPanel(QFrame):
         self.title.selectAll()
 
     def _scrolled_column(self) -> QVBoxLayout:
-        scroll = QScrollArea()
-        scroll.setWidgetResizable(True)
-        scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         content = QWidget()
         content.setObjectName("plan_fields")
         # The scroll bar comes and goes over the margin: no field moves.
         content.setFixedWidth(scaled(PANEL_WIDTH, MOST_WIDER) - 1)
-        scroll.setWidget(content)
-        column(self, margins=(0, 0, 1, 0)).addWidget(scroll)
+        column(self, margins=(0, 0, 1, 0)).addWidget(Scroller(content))
         return column(content, margins=(MARGIN, 12, SCROLL_MARGIN, 2 * MARGIN))
 
     def _build_title(self) -> None:

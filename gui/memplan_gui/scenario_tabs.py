@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QSizePolicy, QTabBar, QWidget
 from memplan_gui.answers import Answers
 from memplan_gui.document import PlanDocument
 from memplan_gui.icons import icon
-from memplan_gui.pieces import row, tool_button
+from memplan_gui.pieces import row, scaled, tool_button
 from memplan_gui.presenters.labels import tab_text
 from memplan_gui.presenters.verdict import ICONS
 from memplan_gui.scenario_edits import move_scenario, remove_scenario
@@ -43,7 +43,7 @@ class ScenarioTabs(QWidget):
         self.bar.setUsesScrollButtons(True)
         self.bar.setDrawBase(False)
         self.bar.setAccessibleName("Scenarios")
-        self.bar.setIconSize(QSize(14, 14))
+        self.bar.setIconSize(QSize(scaled(14), scaled(14)))
         self.bar.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
         self._add = tool_button("flat", "Duplicate scenario", tip="Add a scenario: a copy of this one (Ctrl+D)")
         self._add.clicked.connect(self.add_wanted)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from PySide6.QtCore import QByteArray, Qt
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QScrollArea, QSplitter, QWidget
+from PySide6.QtWidgets import QSplitter, QWidget
 
-LEAST_UPPER_HEIGHT = 240
+from memplan_gui.scroller import Scroller
+
+LEAST_UPPER_HEIGHT = 200
 LEAST_LOWER_HEIGHT = 150
 LOWER_SHARE = 0.34
 COMFORT = 56
@@ -22,11 +24,7 @@ class SharedSplitter(QSplitter):
         self._is_shared_by_hand = False
         self.setChildrenCollapsible(False)
         self.setHandleWidth(1)
-        scroll = QScrollArea()  # in a small window one scrolls; nothing is squeezed until it cannot be read
-        scroll.setWidget(upper)
-        scroll.setWidgetResizable(True)
-        scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        scroll = Scroller(upper)
         scroll.setMinimumHeight(LEAST_UPPER_HEIGHT)
         self.addWidget(scroll)
         self.addWidget(lower)

@@ -52,12 +52,14 @@ QLineEdit#plan_title {
 QLineEdit#plan_title:hover { border-color: $hairline; }
 QLineEdit#plan_title:focus { border: 2px solid $accent; background: $field; padding: 2px 4px; }
 QCheckBox { spacing: 8px; min-height: 24px; }
-QCheckBox::indicator { width: 14px; height: 14px; border: 1px solid $border; border-radius: 3px; background: $field; }
+QCheckBox::indicator {
+  width: ${box}px; height: ${box}px; border: 1px solid $border; border-radius: 3px; background: $field;
+}
 QCheckBox::indicator:checked { background: $accent; border-color: $accent; image: url("$check"); }
-QCheckBox::indicator:focus { border: 2px solid $accent; width: 12px; height: 12px; }
+QCheckBox::indicator:focus { border: 2px solid $accent; width: ${smaller_box}px; height: ${smaller_box}px; }
 QComboBox { combobox-popup: 0; }
 QComboBox::drop-down { border: none; width: 20px; }
-QComboBox::down-arrow { image: url("$chevron"); width: 10px; height: 10px; }
+QComboBox::down-arrow { image: url("$chevron"); width: ${arrow}px; height: ${arrow}px; }
 QComboBox QAbstractItemView, QListView#hits {
   background: $field; color: $text; border: 1px solid $border; padding: 0; outline: none;
   selection-background-color: $accent_soft; selection-color: $text;
@@ -110,7 +112,7 @@ QTabBar::tab {
 QTabBar::tab:hover { color: $text; }
 QTabBar::tab:selected { color: $text; border-bottom-color: $accent; }
 QTabBar::tab:focus { color: $accent; }
-QTabBar::close-button { image: url("$close"); width: 12px; height: 12px; margin: 2px; }
+QTabBar::close-button { image: url("$close"); width: ${cross}px; height: ${cross}px; margin: 2px; }
 QTabBar::close-button:hover { background: $hover; border-radius: 2px; }
 QTabWidget#views::tab-bar { left: 12px; }
 QTabBar#view_tabs::tab { padding: 6px 8px 4px 8px; }
@@ -145,7 +147,9 @@ QScrollBar::add-line, QScrollBar::sub-line, QScrollBar::add-page, QScrollBar::su
 """
 
 
-def style_sheet(roles: Roles, *, heading_pixels: int, caption_pixels: int, icons: dict[str, str]) -> str:
+def style_sheet(
+    roles: Roles, *, heading_pixels: int, caption_pixels: int, icons: dict[str, str], zoom: float = 1.0
+) -> str:
     """Return the style sheet for these colours and text sizes.
 
     Args:
@@ -153,6 +157,9 @@ def style_sheet(roles: Roles, *, heading_pixels: int, caption_pixels: int, icons
         heading_pixels: the size of headings.
         caption_pixels: the size of captions.
         icons: the files of the icons that it draws: `chevron`, `close` and `check`.
+        zoom: how much larger than usual the text is; signs beside it grow with it.
     """
     values = {**roles._asdict(), **icons, "heading": heading_pixels, "caption": caption_pixels, "radius": RADIUS}
-    return Template(TEMPLATE).substitute(values)
+    box = round(14 * zoom)
+    signs = {"box": box, "smaller_box": box - 2, "arrow": round(10 * zoom), "cross": round(12 * zoom)}
+    return Template(TEMPLATE).substitute(values, **signs)

@@ -42,6 +42,11 @@ class Theme(QObject):
         app.setPalette(palette(self.roles))
 
     @property
+    def zoom(self) -> float:
+        """How much larger the text is than widths and heights are meant for."""
+        return self.body_pixels / LEAST_BODY_PIXELS
+
+    @property
     def choice(self) -> ThemeChoice:
         """What the person chose."""
         return self._choice
@@ -108,6 +113,7 @@ class Theme(QObject):
                 heading_pixels=self.heading_pixels,
                 caption_pixels=self.caption_pixels,
                 icons=icons,
+                zoom=self.zoom,
             )
         )
 

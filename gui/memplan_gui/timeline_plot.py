@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 from memplan_gui.charts.look import ChartLook
 from memplan_gui.charts.still_picture import paint_focus, still_picture
 from memplan_gui.charts.timeline_marks import TimelineMarks, marks_of, paint_cursor, paint_timeline
+from memplan_gui.pieces import scaled
 from memplan_gui.presenters.timeline import Moment, TimelineChart
 from memplan_gui.theme import Theme
 
@@ -33,7 +34,7 @@ class TimelinePlot(QWidget):
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setMouseTracking(True)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
-        self.setMinimumSize(LEAST)
+        self.setMinimumSize(LEAST.width(), scaled(LEAST.height()))
         theme.changed.connect(self._redraw)
 
     @property

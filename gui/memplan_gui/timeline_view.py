@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QRectF, QSize
 from PySide6.QtGui import QPainter, QResizeEvent
-from PySide6.QtWidgets import QHBoxLayout, QHeaderView, QStackedWidget, QStyleOptionViewItem, QWidget
+from PySide6.QtWidgets import QHeaderView, QStackedWidget, QStyleOptionViewItem, QWidget
 
 from memplan import Estimate, Scenario, Unit
 from memplan_gui.chart_panel import Legend
@@ -12,7 +12,8 @@ from memplan_gui.charts.chart_pictures import timeline_picture
 from memplan_gui.charts.legend import BEYOND
 from memplan_gui.charts.look import ChartLook, fill_term
 from memplan_gui.figure_table import PADDING, FigureDelegate, FigureTable, Index
-from memplan_gui.pieces import column, label, row, shown, tool_button
+from memplan_gui.flow_row import FlowRow
+from memplan_gui.pieces import column, label, row, scaled, shown, tool_button
 from memplan_gui.plain_table import PlainModel
 from memplan_gui.presenters import timeline as words
 from memplan_gui.presenters.answer import Answer
@@ -102,7 +103,7 @@ class TimelineView(AnswerView):
 
     def _arrange(self) -> None:
         whole = column(self, spacing=8)
-        whole.addLayout(self._head())
+        whole.addWidget(FlowRow((self.steps,), (self.kinds, self.copy)))
         whole.addWidget(self.sentence)
         chart = QWidget()
         parts = column(chart, spacing=6)
@@ -118,24 +119,16 @@ class TimelineView(AnswerView):
             _set_widths(table, widths)
         self.table.setObjectName("moment")
         self.table.horizontalHeader().setStretchLastSection(False)
-        self.table.horizontalHeader().setDefaultSectionSize(FIGURE_WIDTH)
+        self.table.horizontalHeader().setDefaultSectionSize(scaled(FIGURE_WIDTH))
         self.setFocusProxy(self.plot)
-
-    def _head(self) -> QHBoxLayout:
-        head = row(spacing=8)
-        head.addWidget(self.steps)
-        head.addStretch(1)
-        head.addWidget(self.kinds)
-        head.addWidget(self.copy)
-        return head
 
     def _figures(self) -> QWidget:
         figures = row(self._below, spacing=BETWEEN)
         for table in (self.terms_table, self.tensors_table):
             table.setObjectName("moment")
-            table.setMinimumHeight(LEAST_FIGURES)
+            table.setMinimumHeight(scaled(LEAST_FIGURES))
             figures.addWidget(table)
-        self.terms_table.setFixedWidth(TERMS_WIDTH)
+        self.terms_table.setFixedWidth(scaled(TERMS_WIDTH))
         return self._below
 
     def show_answer(self, scenario: Scenario, answer: Answer, unit: Unit) -> None:
@@ -182,7 +175,7 @@ class TimelineView(AnswerView):
             titles = tuple(title.replace(" ", "\n", 1) for title in words.table_titles(self.chart))
             self.figures.show(words.table_rows(self.chart), titles)
             for position, width in enumerate(PLACE_WIDTHS):
-                self.table.horizontalHeader().resizeSection(position, width)
+                self.table.horizontalHeader().resizeSection(position, scaled(width))
 
     def _choose_kind(self, kind: str) -> None:
         """Show the step as a chart or as a table."""
@@ -207,14 +200,16 @@ class TimelineView(AnswerView):
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Share the height anew; where it is narrow, tensors go without what is said elsewhere."""
         super().resizeEvent(event)
-        self._below.setFixedHeight(round(min(max(self.height() * FIGURES_SHARE, LEAST_FIGURES), MOST_FIGURES)))
-        shown(self.legend, self.height() >= LOW)
-        narrow = self.width() < NARROW
-        self.terms_table.setFixedWidth(NARROW_TERMS_WIDTH if narrow else TERMS_WIDTH)
+        self._below.setFixedHeight(
+            round(min(max(self.height() * FIGURES_SHARE, scaled(LEAST_FIGURES)), scaled(MOST_FIGURES)))
+        )
+        shown(self.legend, self.height() >= scaled(LOW))
+        narrow = self.width() < scaled(NARROW)
+        self.terms_table.setFixedWidth(scaled(NARROW_TERMS_WIDTH if narrow else TERMS_WIDTH))
         self.terms_table.setColumnHidden(2, narrow)
-        room = self.width() - self.terms_table.width() - BETWEEN - LEAST_NAME
+        room = self.width() - self.terms_table.width() - BETWEEN - scaled(LEAST_NAME)
         for shown_column in TENSOR_COLUMNS:
-            room -= TENSOR_WIDTHS[shown_column]
+            room -= scaled(TENSOR_WIDTHS[shown_column])
             self.tensors_table.setColumnHidden(shown_column, room < 0)
 
 
@@ -223,7 +218,7 @@ def _set_widths(table: FigureTable, widths: tuple[int, ...]) -> None:
     header.setStretchLastSection(False)
     for position, width in enumerate(widths):
         if width:
-            header.resizeSection(position, width)
+            header.resizeSection(position, scaled(width))
         else:
             header.setSectionResizeMode(position, QHeaderView.ResizeMode.Stretch)
 

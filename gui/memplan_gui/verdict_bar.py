@@ -5,15 +5,16 @@ from __future__ import annotations
 from html import escape
 
 from PySide6.QtCore import QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QPainter, QPaintEvent
+from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QWidget
 
 from memplan_gui.icons import paint_icon
-from memplan_gui.pieces import column, label, row, shown, tip
+from memplan_gui.pieces import column, label, row, scaled, shown, tip, turn
 from memplan_gui.presenters.verdict import VerdictView
 from memplan_gui.theme import Theme
 
 ICON_SIZE = 40
+NARROW = 300
 
 
 class VerdictIcon(QWidget):
@@ -23,7 +24,8 @@ class VerdictIcon(QWidget):
         super().__init__()
         self._theme = theme
         self._name, self._role = "verdict-unknown", "muted"
-        self.setFixedSize(QSize(ICON_SIZE, ICON_SIZE))
+        size = scaled(ICON_SIZE, 1.5)
+        self.setFixedSize(QSize(size, size))
 
     def show_icon(self, name: str, role: str) -> None:
         """Show another sign."""
@@ -34,7 +36,7 @@ class VerdictIcon(QWidget):
         """Paint the sign."""
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        paint_icon(painter, self._name, QRectF(2, 2, ICON_SIZE - 4, ICON_SIZE - 4), self._theme.colour(self._role))
+        paint_icon(painter, self._name, QRectF(self.rect()).adjusted(2, 2, -2, -2), self._theme.colour(self._role))
 
 
 class VerdictBar(QWidget):
@@ -61,7 +63,7 @@ class VerdictBar(QWidget):
         theme.changed.connect(self._colour_word)
 
     def _arrange(self) -> None:
-        head = row(spacing=12)
+        head = self._head = row(spacing=12)
         head.addWidget(self._word)
         head.addWidget(self._margin, 1)
         words = column(spacing=2)
@@ -117,6 +119,11 @@ class VerdictBar(QWidget):
         self._detail.setText(detail)
         self._role = role
         self._colour_word()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """The margin stands under the word where it would be cut into many lines beside it."""
+        super().resizeEvent(event)
+        turn(self._head, down=self.width() < scaled(NARROW), spacing=12)
 
     def _colour_word(self) -> None:
         sheet = f"color: {self._theme.colour(self._role).name()}"

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QTabWidget, QWidget
 
 from memplan import Scenario, Unit
-from memplan_gui.pieces import column
+from memplan_gui.pieces import column, scaled
 from memplan_gui.presenters.answer import Answer
+from memplan_gui.scroller import Scroller
 from memplan_gui.showing import Showing
 
 MARGIN = 20
+LEAST = QSize(300, 390)
+"""Below this height the verdict scrolls out of sight above the view."""
 
 
 class AnswerView(QWidget):
@@ -97,7 +100,9 @@ class Views(QTabWidget):
             return
         if index not in self._made:
             view = self._made[index] = self._makers[index - 1]()
-            column(self.widget(index), margins=(MARGIN, 8, MARGIN, 8)).addWidget(view)
+            inset = QWidget()
+            column(inset, margins=(MARGIN, 8, MARGIN, 8)).addWidget(view)
+            column(self.widget(index)).addWidget(Scroller(inset))
             view.copy_wanted.connect(self.copy_wanted)
             self._equip(view)
         self._made[index].show_answer(*self._asked)
@@ -105,3 +110,11 @@ class Views(QTabWidget):
     def _equip(self, view: QWidget) -> None:
         view.addActions(list(self._outgoing))
         view.setContextMenuPolicy(Qt.ContextMenuPolicy.ActionsContextMenu)
+
+    def sizeHint(self) -> QSize:
+        """As little as a view can be read at: more is what the window has to spare."""
+        return QSize(LEAST.width(), scaled(LEAST.height(), 1.4))
+
+    def minimumSizeHint(self) -> QSize:
+        """The same."""
+        return self.sizeHint()

@@ -103,7 +103,7 @@ def test_the_frontier_runs_between_what_fits_and_what_does_not() -> None:
 
 def test_every_place_is_found_again_where_it_is_painted(theme: Theme) -> None:
     chart = chart_of(LORA)
-    marks = MapMarks(chart, area_of(800, 500), look_of(theme))
+    marks = MapMarks(chart, area_of(800, 500, look_of(theme)), look_of(theme))
     for row, batch in enumerate(chart.found.batches):
         for column, sequence in list(enumerate(chart.found.sequences))[::7]:
             at = marks.place(batch, sequence)
@@ -114,7 +114,7 @@ def test_every_place_is_found_again_where_it_is_painted(theme: Theme) -> None:
 
 
 def test_what_fits_is_blue_and_what_does_not_is_vermilion(theme: Theme) -> None:
-    marks = MapMarks(chart_of(LORA), area_of(800, 500), look_of(theme))
+    marks = MapMarks(chart_of(LORA), area_of(800, 500, look_of(theme)), look_of(theme))
     image = heat(marks)
     fits, over = QColor(image.pixel(2, image.height() - 3)), QColor(image.pixel(image.width() - 3, 2))
     assert fits.blue() > fits.red() + 40
@@ -166,7 +166,9 @@ def test_enter_takes_the_place_into_the_plan_as_one_step(window: Window, view: M
 
 
 def test_a_click_takes_the_place_under_the_mouse(window: Window, view: MapView, qtbot: QtBot) -> None:
-    area = area_of(view.plot.width(), view.plot.height())
+    marks = view.plot._marks()
+    assert marks is not None
+    area = marks.area
     qtbot.mouseClick(view.plot, Qt.MouseButton.LeftButton, pos=QPoint(round(area.left()) + 2, round(area.bottom()) - 3))
     training = window.document.scenario.training
     assert (training.micro_batch, training.sequence_length) == (1, 256)

@@ -13,11 +13,21 @@ AXIS_HEIGHT = 26
 PIXELS_PER_TICK = 110
 
 
+def axis_height(look: ChartLook) -> float:
+    """The room that ticks and labels take under the marks."""
+    return AXIS_HEIGHT * look.zoom
+
+
+def tick_count(look: ChartLook, width: float) -> int:
+    """How many labels stand side by side in a width."""
+    return int(width / (PIXELS_PER_TICK * look.zoom))
+
+
 def paint_axis(painter: QPainter, unit: Unit, area: QRectF, scale: Scale, look: ChartLook) -> None:
     """Paint line, ticks and labels under the area."""
     painter.setPen(QPen(look.colour("border"), 1))
     painter.drawLine(area.bottomLeft(), area.bottomRight())
-    for tick in value_ticks(scale.low, scale.high, unit, int(area.width() / PIXELS_PER_TICK)):
+    for tick in value_ticks(scale.low, scale.high, unit, tick_count(look, area.width())):
         x, width = scale.x(tick.num_bytes), look.width("caption", tick.label)
         painter.setPen(QPen(look.colour("border"), 1))
         painter.drawLine(QPointF(x, area.bottom()), QPointF(x, area.bottom() + 4))
@@ -29,6 +39,6 @@ def paint_axis(painter: QPainter, unit: Unit, area: QRectF, scale: Scale, look: 
 def paint_grid(painter: QPainter, unit: Unit, area: QRectF, scale: Scale, look: ChartLook) -> None:
     """Paint a hairline at each tick, from the top of the area to its bottom."""
     painter.setPen(QPen(look.colour("hairline"), 1))
-    for tick in value_ticks(scale.low, scale.high, unit, int(area.width() / PIXELS_PER_TICK)):
+    for tick in value_ticks(scale.low, scale.high, unit, tick_count(look, area.width())):
         x = round(scale.x(tick.num_bytes)) + 0.5
         painter.drawLine(QPointF(x, area.top()), QPointF(x, area.bottom()))

@@ -27,7 +27,7 @@ def timeline_picture(chart: TimelineChart, look: ChartLook, head: Head) -> Pictu
     def paint(painter: QPainter, place: QRectF) -> None:
         texts = [*chart.terms, *([BEYOND] if chart.overflows else [])]
         entries = place_entries(texts, look, place.width())
-        foot = place.bottom() - legend_height(entries)
+        foot = place.bottom() - legend_height(entries, look)
         area = QRectF(place.topLeft(), QPointF(place.right(), foot - LEGEND_GAP / 2))
         timeline_marks.paint_timeline(painter, timeline_marks.marks_of(chart, look, area))
         paint_legend(painter, entries, QPointF(place.left(), foot), look)
@@ -40,7 +40,7 @@ def map_picture(chart: MapChart, look: ChartLook, head: Head) -> Picture:
 
     def paint(painter: QPainter, place: QRectF) -> None:
         painter.translate(place.left(), place.top())
-        area = area_of(place.width() + LEFT / 4, place.height())
+        area = area_of(place.width() + LEFT / 4, place.height(), look)
         paint_map(painter, MapMarks(chart, area, look))
 
     return framed(look, head, MAP_SIZE, paint)
@@ -62,13 +62,13 @@ def compare_picture(compared: Comparison, look: ChartLook, head: Head) -> Pictur
 
     def height(width: float) -> float:
         entries = place_entries(texts, look, width)
-        return compare_marks.height_of(compared) + LEGEND_GAP + legend_height(entries)
+        return compare_marks.height_of(compared, look) + LEGEND_GAP + legend_height(entries, look)
 
     def paint(painter: QPainter, place: QRectF) -> None:
         painter.translate(place.left(), place.top())
         compare_marks.paint_comparison(painter, compare_marks.marks_of(compared, look, place.width()))
         entries = place_entries(texts, look, place.width())
-        paint_legend(painter, entries, QPointF(0, compare_marks.height_of(compared) + LEGEND_GAP), look)
+        paint_legend(painter, entries, QPointF(0, compare_marks.height_of(compared, look) + LEGEND_GAP), look)
 
     return framed_rows(look, head, height, paint)
 

@@ -8,16 +8,16 @@ from PySide6.QtCore import QPointF, QRectF
 from PySide6.QtGui import QPainter
 
 from memplan import TERM_LOOKS, Estimate, format_bytes, text_on
-from memplan_gui.charts.axis import AXIS_HEIGHT, paint_axis, paint_grid
+from memplan_gui.charts.axis import axis_height, paint_axis, paint_grid
 from memplan_gui.charts.look import ChartLook, fill_term
 from memplan_gui.charts.row_pieces import (
     GAP,
-    TOP,
     names_width,
     paint_figure,
     paint_name,
     paint_over,
     paint_usable_label,
+    top_of,
     usable_pen,
 )
 from memplan_gui.charts.scale import Scale, axis_end
@@ -37,32 +37,39 @@ class CompareMarks:
     scale: Scale
     look: ChartLook
 
+    @property
+    def row_height(self) -> float:
+        """The height of a scenario's strip."""
+        return ROW_HEIGHT * self.look.zoom
+
     def row_rect(self, row: int) -> QRectF:
         """The strip of one scenario, its name included."""
-        return QRectF(0, self.area.top() + row * ROW_HEIGHT, self.area.right(), ROW_HEIGHT)
+        return QRectF(0, self.area.top() + row * self.row_height, self.area.right(), self.row_height)
 
     def bar_rect(self, row: int, start: float, end: float) -> QRectF:
         """Where a part of a bar stands."""
-        top = self.area.top() + row * ROW_HEIGHT + (ROW_HEIGHT - BAR_HEIGHT) / 2
+        height = BAR_HEIGHT * self.look.zoom
+        top = self.area.top() + row * self.row_height + (self.row_height - height) / 2
         left, right = self.scale.x(start), self.scale.x(end)
-        return QRectF(left, round(top) + 0.5, right - left, BAR_HEIGHT)
+        return QRectF(left, round(top) + 0.5, right - left, height)
 
     def row_at(self, point: QPointF) -> int | None:
         """The scenario under a point."""
-        row = int((point.y() - self.area.top()) // ROW_HEIGHT)
+        row = int((point.y() - self.area.top()) // self.row_height)
         return row if 0 <= row < len(self.compared.scenarios) else None
 
 
-def height_of(compared: Comparison) -> int:
+def height_of(compared: Comparison, look: ChartLook) -> int:
     """The height that all rows and the axis take."""
-    return round(TOP + len(compared.scenarios) * ROW_HEIGHT + AXIS_HEIGHT)
+    return round(top_of(look) + len(compared.scenarios) * ROW_HEIGHT * look.zoom + axis_height(look))
 
 
 def marks_of(compared: Comparison, look: ChartLook, width: float) -> CompareMarks:
     """Lay the chart out in a width."""
     left = names_width(look, [one.name for one in compared.scenarios], width)
     figures = look.width("body", format_bytes(max(compared.longest, 1), compared.unit)) + 2 * GAP
-    area = QRectF(left, TOP, max(width - left - 2 * GAP, 40.0), len(compared.scenarios) * ROW_HEIGHT)
+    height = len(compared.scenarios) * ROW_HEIGHT * look.zoom
+    area = QRectF(left, top_of(look), max(width - left - 2 * GAP, 40.0), height)
     end = axis_end(compared.longest, compared.usable, figures / area.width())
     return CompareMarks(compared, area, Scale(0.0, end, area.left(), area.right()), look)
 

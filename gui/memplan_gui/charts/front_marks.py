@@ -8,7 +8,7 @@ from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QPainter, QPen
 
 from memplan import format_bytes
-from memplan_gui.charts.axis import AXIS_HEIGHT, paint_axis, paint_grid
+from memplan_gui.charts.axis import axis_height, paint_axis, paint_grid
 from memplan_gui.charts.look import ChartLook
 from memplan_gui.charts.scale import Scale
 from memplan_gui.presenters.make_fit import Front, FrontPoint
@@ -47,7 +47,8 @@ class FrontMarks:
 def front_marks(front: Front, look: ChartLook, width: float, height: float, chosen: int) -> FrontMarks:
     """Lay the chart out in a rectangle."""
     left = look.width("caption", "10.0 × time") + 2 * GAP
-    area = QRectF(left, TOP, max(width - left - 2 * GAP, 40.0), max(height - TOP - AXIS_HEIGHT, 40.0))
+    top = TOP * look.zoom
+    area = QRectF(left, top, max(width - left - 2 * GAP, 40.0), max(height - top - axis_height(look), 40.0))
     end = max(*(point.need_bytes for point in front.points), front.usable) * 1.06
     times = [point.slowdown for point in front.points]
     slowest, fastest = max(*times, 1.1), min(*times, 1.0)
@@ -103,4 +104,4 @@ def _paint_usable(painter: QPainter, marks: FrontMarks) -> None:
     text = f"{format_bytes(front.usable, front.unit)} usable"
     width = look.width("caption", text)
     left = min(max(x - width / 2, area.left()), area.right() - width)
-    look.write(painter, "caption", text, QRectF(left, 0, width, TOP - 4))
+    look.write(painter, "caption", text, QRectF(left, 0, width, area.top() - 4))

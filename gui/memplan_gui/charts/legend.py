@@ -60,21 +60,22 @@ def place_entries(texts: Sequence[str], look: ChartLook, width: float) -> list[E
     return entries
 
 
-def legend_height(entries: Sequence[Entry]) -> float:
+def legend_height(entries: Sequence[Entry], look: ChartLook) -> float:
     """The height of the placed entries."""
-    return (entries[-1].line + 1) * LINE_HEIGHT if entries else 0.0
+    return (entries[-1].line + 1) * LINE_HEIGHT * look.zoom if entries else 0.0
 
 
 def paint_legend(painter: QPainter, entries: Sequence[Entry], origin: QPointF, look: ChartLook) -> None:
     """Paint the placed entries."""
+    line_height = LINE_HEIGHT * look.zoom
     painter.save()
     for entry in entries:
-        top = origin.y() + entry.line * LINE_HEIGHT
-        middle = round(top + LINE_HEIGHT / 2) + 0.5
+        top = origin.y() + entry.line * line_height
+        middle = round(top + line_height / 2) + 0.5
         swatch = QRectF(round(origin.x() + entry.left) + 0.5, middle - SWATCH // 2 - 0.5, SWATCH, SWATCH)
         _paint_swatch(painter, entry.text, swatch, look)
         painter.setPen(look.colour("muted"))
-        look.write(painter, "caption", entry.text, QRectF(swatch.right() + GAP, top, 0, LINE_HEIGHT))
+        look.write(painter, "caption", entry.text, QRectF(swatch.right() + GAP, top, 0, line_height))
     painter.restore()
 
 

@@ -9,6 +9,7 @@ from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen
 
 from memplan import TERM_LOOKS, text_on
 from memplan_gui.colours import LIGHT, Roles
+from memplan_gui.pieces import PLAIN_PIXELS
 
 HATCH_SPACING = 6.0
 
@@ -26,6 +27,8 @@ class ChartLook:
     def __init__(self, roles: Roles, body: QFont, bold: QFont, caption: QFont) -> None:
         self.roles = roles
         self.fonts: dict[TextKind, QFont] = {"body": body, "bold": bold, "caption": caption}
+        self.zoom = max(1.0, body.pixelSize() / PLAIN_PIXELS)
+        """How much larger the text is than the widths and heights of charts are meant for."""
         self._metrics = {kind: QFontMetricsF(font) for kind, font in self.fonts.items()}
         self._widths: dict[tuple[TextKind, str], float] = {}
         self._colours: dict[str, QColor] = {}

@@ -65,9 +65,10 @@ class MapMarks:
         return QPointF(self.x(sequence), self.y(batch))
 
 
-def area_of(width: float, height: float) -> QRectF:
+def area_of(width: float, height: float, look: ChartLook) -> QRectF:
     """The map's own place inside a widget or picture."""
-    return QRectF(LEFT, TOP, max(width - LEFT - RIGHT, 40.0), max(height - TOP - BOTTOM, 40.0))
+    left, bottom = LEFT * look.zoom, BOTTOM * look.zoom
+    return QRectF(left, TOP, max(width - left - RIGHT, 40.0), max(height - TOP - bottom, 40.0))
 
 
 def paint_map(painter: QPainter, marks: MapMarks) -> None:
@@ -208,14 +209,14 @@ def _paint_axes(painter: QPainter, marks: MapMarks) -> None:
     painter.setPen(QPen(look.colour("border"), 1))
     painter.drawRect(area)
     height = look.height("caption")
-    for sequence in _ticks(found.sequences, area.width() / PIXELS_PER_TICK):
+    for sequence in _ticks(found.sequences, area.width() / PIXELS_PER_TICK / look.zoom):
         x, text = marks.x(sequence), tokens_text(sequence)
         painter.setPen(QPen(look.colour("border"), 1))
         painter.drawLine(QPointF(x, area.bottom()), QPointF(x, area.bottom() + 4))
         painter.setPen(look.colour("muted"))
         width = look.width("caption", text)
         look.write(painter, "caption", text, QRectF(x - width / 2, area.bottom() + 5, width, height))
-    for batch in _ticks(found.batches, area.height() / (PIXELS_PER_TICK / 2)):
+    for batch in _ticks(found.batches, area.height() / (PIXELS_PER_TICK / 2) / look.zoom):
         y, text = marks.y(batch), str(batch)
         painter.setPen(QPen(look.colour("border"), 1))
         painter.drawLine(QPointF(area.left() - 4, y), QPointF(area.left(), y))
@@ -225,7 +226,7 @@ def _paint_axes(painter: QPainter, marks: MapMarks) -> None:
     title = QRectF(area.left(), area.bottom() + 6 + height, area.width(), height)
     look.write(painter, "caption", "Sequence length, tokens", title, "centre")
     painter.save()
-    painter.translate(area.left() - LEFT + height / 2 + 2, area.center().y())
+    painter.translate(area.left() - LEFT * look.zoom + height / 2 + 2, area.center().y())
     painter.rotate(-90)
     look.write(
         painter, "caption", "Micro-batch", QRectF(-area.height() / 2, -height / 2, area.height(), height), "centre"

@@ -10,23 +10,28 @@ from memplan_gui.icons import paint_icon
 
 ICON = 14.0
 GAP = 8.0
-TOP = 20.0
-"""Above the rows: the words of the usable line."""
+_TOP = 20.0
 OVER_SPACING = 13.0
 _MOST_NAME_SHARE = 0.3
+
+
+def top_of(look: ChartLook) -> float:
+    """The room above the rows, for the words of the usable line."""
+    return _TOP * look.zoom
 
 
 def names_width(look: ChartLook, names: list[str], width: float) -> float:
     """The room left of the bars: the longest name, a third of the chart at most, and the sign before it."""
     longest = max((look.width("bold", name) for name in names), default=0.0)
-    return min(longest, width * _MOST_NAME_SHARE) + ICON + 3 * GAP
+    return min(longest, width * _MOST_NAME_SHARE) + ICON * look.zoom + 3 * GAP
 
 
 def paint_name(
     painter: QPainter, look: ChartLook, strip: QRectF, name: str, *, bold: bool, sign: tuple[str, str] | None
 ) -> None:
     """Write a row's name at the right of its sign: an icon and the role that colours it. The strip ends at the bars."""
-    place = QRectF(strip.left() + GAP / 2, strip.center().y() - ICON / 2, ICON, ICON)
+    size = ICON * look.zoom
+    place = QRectF(strip.left() + GAP / 2, strip.center().y() - size / 2, size, size)
     if sign is not None:
         painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
         paint_icon(painter, sign[0], place, look.colour(sign[1]))
@@ -59,7 +64,7 @@ def paint_usable_label(painter: QPainter, look: ChartLook, area: QRectF, x: floa
     width = look.width("caption", text)
     left = min(max(x - width / 2, area.left()), area.right() - width)
     painter.setPen(look.colour("text"))
-    look.write(painter, "caption", text, QRectF(left, 0, width, TOP - 4))
+    look.write(painter, "caption", text, QRectF(left, 0, width, top_of(look) - 4))
 
 
 def paint_figure(painter: QPainter, look: ChartLook, bar: QRectF, figure: str, *, bold: bool) -> None:

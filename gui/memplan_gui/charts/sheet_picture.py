@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from PySide6.QtCore import QPointF, QRectF, QSizeF
 from PySide6.QtGui import QPainter, QPen
 
-from memplan_gui.charts.axis import AXIS_HEIGHT, paint_axis
+from memplan_gui.charts.axis import axis_height, paint_axis
 from memplan_gui.charts.legend import legend_height, legend_texts, paint_legend, place_entries
 from memplan_gui.charts.look import ChartLook, TextKind
 from memplan_gui.charts.picture import wrap
@@ -169,7 +169,7 @@ def _chart(pen: _Pen, chart: StackChart) -> None:
         f"Memory on each device, by instant of {'the first' if chart.first_step else 'a later'} step",
     )
     left, top = row_labels_width(chart, look), pen.y + SMALL_LINE + 6
-    area = QRectF(left, top, pen.width - left, BARS_HEIGHT - AXIS_HEIGHT)
+    area = QRectF(left, top, pen.width - left, BARS_HEIGHT - axis_height(pen.look))
     scale = Scale(0.0, end_of_axis(chart, look, area.width()), area.left(), area.right())
     painter.save()
     painter.translate(MARGIN, 0)  # the names of the instants are written from the left edge on
@@ -177,6 +177,6 @@ def _chart(pen: _Pen, chart: StackChart) -> None:
     paint_axis(painter, chart.unit, area, scale, look)
     painter.restore()
     entries = place_entries(legend_texts(chart), look, pen.width)
-    pen.y = area.bottom() + AXIS_HEIGHT + 4
+    pen.y = area.bottom() + axis_height(pen.look) + 4
     paint_legend(painter, entries, QPointF(MARGIN, pen.y), look)
-    pen.skip(legend_height(entries))
+    pen.skip(legend_height(entries, pen.look))

@@ -174,8 +174,9 @@ def _paint_segment_label(painter: QPainter, marks: StackMarks, rect: QRectF, seg
         return
     term = TERM_LOOKS[segment.term]
     if term.hatched or rect.right() > line + 1:  # no text is read over hatching
-        width, middle = look.width("caption", text) + LABEL_PADDING, rect.center()
-        painter.fillRect(QRectF(middle.x() - width / 2, middle.y() - 8, width, 16), look.colour(term.colour))
+        patch = QRectF(0, 0, look.width("caption", text) + LABEL_PADDING, 16 * look.zoom)
+        patch.moveCenter(rect.center())
+        painter.fillRect(patch, look.colour(term.colour))
     painter.setPen(look.colour(text_on(term.colour)))
     look.write(painter, "caption", text, rect, "centre")
 

@@ -93,7 +93,7 @@ class StackPlot(pg.PlotWidget):
         self._end = 1.0
         self._is_zoomed = False
         self._is_on_need = False
-        self.setMinimumSize(LEAST_CHART.width(), scaled(LEAST_CHART.height(), 1.6))
+        self.setMinimumSize(LEAST_CHART.width(), scaled(LEAST_CHART.height()))
         self._prepare_axes()
         self._item = StackItem(self)
         self._calm = QTimer(self)
@@ -167,7 +167,7 @@ class StackPlot(pg.PlotWidget):
             self._axis.picture = None
             self._axis.update()
         left = round(row_labels_width(chart, self._look))
-        self.getPlotItem().layout.setContentsMargins(left, TOP_MARGIN, RIGHT_MARGIN, 0)
+        self.getPlotItem().layout.setContentsMargins(left, scaled(TOP_MARGIN), RIGHT_MARGIN, 0)
         self._calm.stop()
         end = self._wanted_end(chart)
         if previous is None or end > self._end * 1.001 or is_far_too_wide(self._end, end):
@@ -289,8 +289,10 @@ class StackPlot(pg.PlotWidget):
         """Totals need the same room in pixels at every width."""
         super().resizeEvent(event)
         # pyqtgraph resizes it while it is still being made, and after it was closed.
-        if getattr(self, "_chart", None) is not None and self.plotItem is not None:
-            self.show_chart(self._chart)
+        chart = getattr(self, "_chart", None)
+        if chart is not None and self.plotItem is not None:
+            self._jump(self._wanted_end(chart))
+            self.show_chart(chart)
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         """Ctrl and the wheel zoom; the wheel alone scrolls what is around, and never changes what is shown."""

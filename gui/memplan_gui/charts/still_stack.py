@@ -6,11 +6,12 @@ from PySide6.QtCore import QRectF, QSize, Signal
 from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QWidget
 
-from memplan_gui.charts.axis import AXIS_HEIGHT, paint_axis
+from memplan_gui.charts.axis import axis_height, paint_axis
 from memplan_gui.charts.look import ChartLook
 from memplan_gui.charts.scale import Scale
 from memplan_gui.charts.stack_layout import LEAST_CHART, RIGHT_MARGIN, TOP_MARGIN
 from memplan_gui.charts.stack_marks import StackMarks, end_of_axis, paint_stack, row_labels_width
+from memplan_gui.pieces import scaled
 from memplan_gui.presenters.stack import StackChart
 
 
@@ -25,7 +26,7 @@ class StillStack(QWidget):
         self._look = look
         self._chart: StackChart | None = None
         self._was_painted = False
-        self.setMinimumSize(LEAST_CHART)
+        self.setMinimumSize(LEAST_CHART.width(), scaled(LEAST_CHART.height()))
         self.setAccessibleName("Memory by instant, chart")
 
     def show_chart(self, chart: StackChart | None, look: ChartLook) -> None:
@@ -42,7 +43,8 @@ class StillStack(QWidget):
         if self._chart is not None:
             left = row_labels_width(self._chart, self._look)
             width = self.width() - left - RIGHT_MARGIN
-            area = QRectF(left, TOP_MARGIN, width, self.height() - TOP_MARGIN - AXIS_HEIGHT)
+            top = scaled(TOP_MARGIN)
+            area = QRectF(left, top, width, self.height() - top - axis_height(self._look))
             end = end_of_axis(self._chart, self._look, width)
             scale = Scale(0.0, end, area.left(), area.right())
             painter = QPainter(self)

@@ -90,12 +90,12 @@ class TimelineMarks:
 
 def marks_of(chart: TimelineChart, look: ChartLook, place: QRectF) -> TimelineMarks:
     """Lay the chart out in a rectangle."""
-    foot = 4 + (2 if chart.steps else 1) * PART_ROW
+    foot, top = 4 + (2 if chart.steps else 1) * PART_ROW * look.zoom, TOP * look.zoom
     end = axis_end(chart.fullest.total, chart.usable, 0.08)
-    ticks = value_ticks(0.0, end, chart.unit, _tick_count(place.height() - TOP - foot))
+    ticks = value_ticks(0.0, end, chart.unit, _tick_count(place.height() - top - foot, look))
     left = max((look.width("caption", tick.label) for tick in ticks), default=0.0) + 12
     area = QRectF(
-        round(place.left() + left), round(place.top() + TOP), place.width() - left - RIGHT, place.height() - TOP - foot
+        round(place.left() + left), round(place.top() + top), place.width() - left - RIGHT, place.height() - top - foot
     )
     return TimelineMarks(chart, area, Scale(0.0, end, area.bottom(), area.top()), look)
 
@@ -128,13 +128,13 @@ def paint_cursor(painter: QPainter, marks: TimelineMarks, at: int) -> None:
     painter.restore()
 
 
-def _tick_count(height: float) -> int:
-    return max(2, int(height / PIXELS_PER_TICK))
+def _tick_count(height: float, look: ChartLook) -> int:
+    return max(2, int(height / (PIXELS_PER_TICK * look.zoom)))
 
 
 def _paint_grid(painter: QPainter, marks: TimelineMarks) -> None:
     look, area, scale = marks.look, marks.area, marks.scale
-    for tick in value_ticks(scale.low, scale.high, marks.chart.unit, _tick_count(area.height())):
+    for tick in value_ticks(scale.low, scale.high, marks.chart.unit, _tick_count(area.height(), look)):
         y = round(scale.x(tick.num_bytes)) + 0.5
         painter.setPen(QPen(look.colour("hairline" if tick.num_bytes else "border"), 1))
         painter.drawLine(QPointF(area.left(), y), QPointF(area.right(), y))
@@ -196,15 +196,15 @@ def above(top: Sequence[QPointF], line: float) -> list[QPointF]:
 
 
 def _paint_parts(painter: QPainter, marks: TimelineMarks) -> None:
-    area, look = marks.area, marks.look
+    area, look, height = marks.area, marks.look, PART_ROW * marks.look.zoom
     for row, spans in enumerate((marks.chart.parts, marks.chart.steps)):
-        top = area.bottom() + 2 + row * PART_ROW
+        top = area.bottom() + 2 + row * height
         for span in spans:
             left, right = marks.x(span.start), marks.x(span.end)
             painter.setPen(QPen(look.colour("border"), 1))
             for x in (left, right):
-                painter.drawLine(QPointF(round(x) + 0.5, area.bottom()), QPointF(round(x) + 0.5, top + PART_ROW - 2))
-            _write_title(painter, marks, span, QRectF(left, top, right - left, PART_ROW))
+                painter.drawLine(QPointF(round(x) + 0.5, area.bottom()), QPointF(round(x) + 0.5, top + height - 2))
+            _write_title(painter, marks, span, QRectF(left, top, right - left, height))
 
 
 def _write_title(painter: QPainter, marks: TimelineMarks, span: Span, place: QRectF) -> None:
@@ -224,25 +224,38 @@ def _paint_usable(painter: QPainter, marks: TimelineMarks) -> None:
     pen.setDashPattern([3, 2])
     painter.setPen(pen)
     painter.drawLine(QPointF(area.left(), y), QPointF(area.right(), y))
-    text = look.elided("caption", f"{format_bytes(chart.usable, chart.unit)} usable · {chart.device}", area.width())
-    width, height = look.width("caption", text), look.height("caption")
-    place = QRectF(area.left() + 8, y - height - 4, width, height)
+    peak, height = _peak_place(marks), look.height("caption")
+    place = QRectF(area.left() + 8, y - height - 4, area.width(), height)
+    if place.intersects(peak):
+        place.setRight(peak.left() - 12)
+    text = look.elided("caption", f"{format_bytes(chart.usable, chart.unit)} usable · {chart.device}", place.width())
+    place.setWidth(look.width("caption", text))
     painter.fillRect(place.adjusted(-4, -1, 4, 1), look.colour("window"))
     painter.setPen(look.colour("text"))
     look.write(painter, "caption", text, place)
 
 
-def _paint_peak(painter: QPainter, marks: TimelineMarks) -> None:
-    """The fullest moment: a triangle on its top, its figure above."""
+def _peak_text(marks: TimelineMarks) -> str:
+    return f"{format_bytes(marks.chart.fullest.total, marks.chart.unit)}  peak"
+
+
+def _peak_place(marks: TimelineMarks) -> QRectF:
+    """Where the figure of the peak stands: above it, and within the chart."""
     top, area, look = marks.chart.fullest, marks.area, marks.look
     x, y = marks.x(top.middle), marks.scale.x(top.total) - 2
-    text = f"{format_bytes(top.total, marks.chart.unit)}  peak"
-    width, height = look.width("bold", text), look.height("bold")
+    width, height = look.width("bold", _peak_text(marks)), look.height("bold")
     left = min(max(x - width / 2, area.left() + 2), area.right() - width - 2)
-    place = QRectF(left, y - height - 11, width, height)
+    return QRectF(left, y - height - 11, width, height)
+
+
+def _paint_peak(painter: QPainter, marks: TimelineMarks) -> None:
+    """The fullest moment: a triangle on its top, its figure above."""
+    top, look = marks.chart.fullest, marks.look
+    x, y = marks.x(top.middle), marks.scale.x(top.total) - 2
+    place = _peak_place(marks)
     painter.fillRect(place.adjusted(-4, -1, 4, 1), look.colour("window"))
     painter.setPen(look.colour("text"))
-    look.write(painter, "bold", text, place)
+    look.write(painter, "bold", _peak_text(marks), place)
     painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
     painter.setBrush(look.colour("text"))
     painter.setPen(QPen(look.colour("window"), 1))

@@ -8,17 +8,17 @@ from PySide6.QtCore import QPointF, QRectF
 from PySide6.QtGui import QPainter, QPen
 
 from memplan import TERM_LOOKS, format_bytes, text_on
-from memplan_gui.charts.axis import AXIS_HEIGHT, paint_axis, paint_grid
+from memplan_gui.charts.axis import axis_height, paint_axis, paint_grid
 from memplan_gui.charts.legend import BEYOND, legend_height, paint_legend, place_entries
 from memplan_gui.charts.look import ChartLook, fill_term
 from memplan_gui.charts.row_pieces import (
     GAP,
-    TOP,
     names_width,
     paint_figure,
     paint_name,
     paint_over,
     paint_usable_label,
+    top_of,
     usable_pen,
 )
 from memplan_gui.charts.scale import Scale, axis_end
@@ -41,22 +41,29 @@ class WaterfallMarks:
     scale: Scale
     look: ChartLook
 
+    @property
+    def row_height(self) -> float:
+        """The height of a row."""
+        return ROW_HEIGHT * self.look.zoom
+
     def bar_rect(self, row: int, start: float, end: float) -> QRectF:
         """Where a part of a bar stands."""
-        top = self.area.top() + row * ROW_HEIGHT + (ROW_HEIGHT - BAR_HEIGHT) / 2
+        height = BAR_HEIGHT * self.look.zoom
+        top = self.area.top() + row * self.row_height + (self.row_height - height) / 2
         left, right = self.scale.x(start), self.scale.x(end)
-        return QRectF(left, round(top) + 0.5, right - left, BAR_HEIGHT)
+        return QRectF(left, round(top) + 0.5, right - left, height)
 
     def row_at(self, point: QPointF) -> int | None:
         """The row under a point."""
-        row = int((point.y() - self.area.top()) // ROW_HEIGHT)
+        row = int((point.y() - self.area.top()) // self.row_height)
         return row if 0 <= row < len(self.chart.rows) else None
 
 
 def height_of(chart: Waterfall, look: ChartLook, width: float) -> int:
     """The height that all rows, the axis and the legend take in a width."""
-    legend = legend_height(place_entries(_legend_texts(chart), look, width))
-    return round(TOP + len(chart.rows) * ROW_HEIGHT + AXIS_HEIGHT + LEGEND_GAP + legend)
+    legend = legend_height(place_entries(_legend_texts(chart), look, width), look)
+    rows = len(chart.rows) * ROW_HEIGHT * look.zoom
+    return round(top_of(look) + rows + axis_height(look) + LEGEND_GAP + legend)
 
 
 def _legend_texts(chart: Waterfall) -> list[str]:
@@ -67,7 +74,8 @@ def marks_of(chart: Waterfall, look: ChartLook, width: float) -> WaterfallMarks:
     """Lay the chart out in a width."""
     left = names_width(look, [row.title for row in chart.rows], width)
     figures = max(look.width("bold", row.figure) for row in chart.rows) + 2 * GAP
-    area = QRectF(left, TOP, max(width - left - 2 * GAP, 40.0), len(chart.rows) * ROW_HEIGHT)
+    rows = len(chart.rows) * ROW_HEIGHT * look.zoom
+    area = QRectF(left, top_of(look), max(width - left - 2 * GAP, 40.0), rows)
     end = axis_end(chart.longest, chart.usable, figures / area.width())
     return WaterfallMarks(chart, area, Scale(0.0, end, area.left(), area.right()), look)
 
@@ -79,7 +87,7 @@ def paint_waterfall(painter: QPainter, marks: WaterfallMarks) -> None:
     paint_grid(painter, marks.chart.unit, marks.area, marks.scale, marks.look)
     paint_axis(painter, marks.chart.unit, marks.area, marks.scale, marks.look)
     for row, one in enumerate(marks.chart.rows):
-        strip = QRectF(0, marks.area.top() + row * ROW_HEIGHT, marks.area.left(), ROW_HEIGHT)
+        strip = QRectF(0, marks.area.top() + row * marks.row_height, marks.area.left(), marks.row_height)
         sign = (ICONS[one.verdict], one.verdict) if one.is_whole else None
         paint_name(painter, marks.look, strip, one.title, bold=one.is_whole, sign=sign)
         _paint_bar(painter, marks, row, one)
@@ -88,7 +96,7 @@ def paint_waterfall(painter: QPainter, marks: WaterfallMarks) -> None:
     for row, one in enumerate(marks.chart.rows):
         paint_figure(painter, marks.look, marks.bar_rect(row, one.end, one.end), one.figure, bold=one.is_whole)
     entries = place_entries(_legend_texts(marks.chart), marks.look, marks.area.right())
-    paint_legend(painter, entries, QPointF(0, marks.area.bottom() + AXIS_HEIGHT + LEGEND_GAP), marks.look)
+    paint_legend(painter, entries, QPointF(0, marks.area.bottom() + axis_height(marks.look) + LEGEND_GAP), marks.look)
     painter.restore()
 
 
