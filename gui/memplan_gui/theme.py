@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Literal
 
 # `Qt`, the namespace, takes longer to load than all of this module: it is brought in after the first paint.
-from PySide6.QtCore import QObject, Signal
-from PySide6.QtGui import QColor, QFont, QFontInfo, QPalette
+from PySide6.QtCore import QObject, QSize, Signal
+from PySide6.QtGui import QColor, QFont, QFontInfo, QGuiApplication, QPalette
 from PySide6.QtWidgets import QApplication
 
 from memplan_gui.colours import ROLES, Roles, Scheme, high_contrast
@@ -16,6 +16,7 @@ THEME_CHOICES: tuple[ThemeChoice, ...] = ("system", "light", "dark")
 TextSize = Literal["heading", "body", "caption"]
 LEAST_BODY_PIXELS = 13
 HALF_LIGHT = 128
+MOST_LARGER = 1.4
 
 
 class Theme(QObject):
@@ -70,6 +71,11 @@ class Theme(QObject):
         if roles != self.roles:
             self._wear(roles)
             self.changed.emit()
+
+    def least_size(self, usual: QSize) -> QSize:
+        """How small a window may become: larger text needs more room, as far as the screen has it."""
+        larger = usual * min(self.zoom, MOST_LARGER)
+        return larger.boundedTo(QGuiApplication.primaryScreen().availableSize()).expandedTo(usual)
 
     def font(self, size: TextSize = "body", *, bold: bool = False) -> QFont:
         """One of the three text sizes, with digits of equal width."""

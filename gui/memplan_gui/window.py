@@ -55,6 +55,7 @@ class Window(QMainWindow):
         self.answer_panel: AnswerPanel
         self.is_filled = False
         self.setWindowTitle("memplan")
+        self.setMinimumSize(self._theme.least_size(LEAST_SIZE))
         self.menus: Menus
         self.lever_menu: LeverMenu
         self._show_shell()
@@ -259,8 +260,6 @@ class Window(QMainWindow):
         paths_menu(self.menus.submenus["recent"], self._settings.recent, self.files.open_path)
 
     def _restore_place(self) -> None:
-        room, zoom = QGuiApplication.primaryScreen().availableSize(), min(self._theme.zoom, 1.4)
-        self.setMinimumSize((LEAST_SIZE * zoom).boundedTo(room).expandedTo(LEAST_SIZE))
         if not self.restoreGeometry(self._settings.state("geometry")):
             screen = QGuiApplication.primaryScreen().availableGeometry()
             self.resize(DEFAULT_SIZE.boundedTo(screen.size()))
