@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QMainWindow, QMenu
@@ -25,6 +24,7 @@ MENUS = ("&File", "&Edit", "&Scenario", "&View", "&Help")
 
 COMMANDS: tuple[Command, ...] = (
     Command("new", "&File", "&New plan", "Ctrl+N"),
+    Command("new_window", "&File", "Ne&w window", "Ctrl+Alt+N"),
     Command("open", "&File", "&Open…", "Ctrl+O"),
     Command("recent:", "&File", "Open &recent"),
     Command("open_config", "&File", "Open config.json as &model…", "Ctrl+Shift+O"),
@@ -34,10 +34,11 @@ COMMANDS: tuple[Command, ...] = (
     Command("save", "&File", "&Save", "Ctrl+S"),
     Command("save_as", "&File", "Save &as…", "Ctrl+Shift+S"),
     Command("-", "&File"),
-    Command("export_chart", "&File", "Export &chart…", "Ctrl+E"),
+    Command("export_chart", "&File", "Export c&hart…", "Ctrl+E"),
     Command("export_sheet", "&File", "Export &design-review sheet…", "Ctrl+Shift+E"),
     Command("print_sheet", "&File", "&Print design-review sheet…", "Ctrl+P"),
     Command("-", "&File"),
+    Command("close_window", "&File", "&Close window", "Ctrl+Shift+W"),
     Command("quit", "&File", "&Quit", "Ctrl+Q"),
     Command("undo", "&Edit", "&Undo", "Ctrl+Z"),
     Command("redo", "&Edit", "&Redo", "Ctrl+Shift+Z"),
@@ -73,6 +74,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("-", "&View"),
     Command("theme:", "&View", "&Theme"),
     Command("what_first", "&Help", "&What to do first", "F1"),
+    Command("show_log", "&Help", "Show &log"),
     Command("about", "&Help", "&About memplan"),
 )
 
@@ -122,12 +124,3 @@ def views_menu(menu: QMenu, titles: Iterable[str], show: Callable[[str], object]
         action = menu.addAction(f"&{number} {title}")
         action.setShortcut(QKeySequence(f"Alt+{number}"))
         action.triggered.connect(lambda _=False, title=title: show(title))
-
-
-def paths_menu(menu: QMenu, paths: Iterable[Path], chosen: Callable[[Path], object]) -> None:
-    """Fill a menu with files, each with where it lies; nothing to choose from without any."""
-    menu.clear()
-    for path in paths:
-        action = menu.addAction(f"{path.name}  —  {path.parent}".replace("&", "&&"))
-        action.triggered.connect(lambda _=False, path=path: chosen(path))
-    menu.setEnabled(not menu.isEmpty())

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
-import traceback
 from collections.abc import Iterator
 
 from PySide6.QtCore import QElapsedTimer, QObject, QTimer, Signal
 
 from memplan import Estimate, LeverOffer, MemplanError, Scenario, Unit, UnknownEntryError, each_offer, estimate
 from memplan_gui.document import PlanDocument
+from memplan_gui.mistakes import note_handled
 from memplan_gui.presenters.answer import Answer
 
 MOST_TABS_ESTIMATED = 50
@@ -155,9 +154,8 @@ def problem_words(problem: MemplanError) -> str:
 
 
 def mistake_words(mistake: Exception) -> str:
-    """What an error that nobody expected is called in the window; its trace goes to standard error."""
-    if sys.stderr is not None:
-        traceback.print_exception(mistake, file=sys.stderr)
+    """What an error that nobody expected is called in the window; it is noted for a report."""
+    note_handled(mistake)
     found = " ".join(f"{type(mistake).__name__}: {mistake}".split())[:200].rstrip(": ")
     return f"memplan made a mistake with this scenario and shows nothing rather than a wrong figure ({found}). " + (
         "Undo the last change, or save the plan and report it."

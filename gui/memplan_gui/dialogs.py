@@ -59,7 +59,7 @@ def ask_name(parent: QWidget, name: str) -> str | None:
     return text.strip() if taken and text.strip() else None
 
 
-def ask_open(parent: QWidget, title: str, filters: str, folder: str) -> Path | None:
+def ask_open(parent: QWidget | None, title: str, filters: str, folder: str) -> Path | None:
     """Ask for a file to open."""
     name, _ = QFileDialog.getOpenFileName(parent, title, folder, filters)
     return Path(name) if name else None

@@ -14,6 +14,7 @@ from memplan_gui.document import PlanDocument, new_plan
 from memplan_gui.first_plan import example_plan
 from memplan_gui.presenters.labels import file_stem
 from memplan_gui.settings import Settings
+from memplan_gui.window_of_file import raise_window_of
 
 
 class FileCommands(QObject):
@@ -27,6 +28,8 @@ class FileCommands(QObject):
     """A short word on what was written, for the line beside the tabs."""
     begun = Signal()
     """A new plan stands there, and has no title of its own yet."""
+    missing = Signal(str, Path)
+    """A file that is not there was to be opened: what to say, and which it is."""
     recent_changed = Signal()
 
     def __init__(self, window: QWidget, document: PlanDocument, settings: Settings) -> None:
@@ -76,12 +79,15 @@ class FileCommands(QObject):
         return self.attempt(lambda: self._open_either(path))
 
     def open_plan(self, path: Path) -> bool:
-        """Open a plan file. It is read first: what cannot be opened asks nothing of the open document."""
-        taken = self.attempt(lambda: self._begin(load_plan(path), path))
-        if not taken and not path.exists():
-            self._settings.forget_recent(path)
-            self.recent_changed.emit()
-        return taken
+        """Open a plan file, or show the window that has it. What cannot be read asks nothing of the open document."""
+        if raise_window_of(path, but=self._window):
+            return True
+        try:
+            plan = load_plan(path)
+        except MemplanError as problem:
+            self._cannot_open(path, str(problem))
+            return False
+        return self.attempt(lambda: self._begin(plan, path))
 
     def save(self) -> bool:
         """Save the plan; where it has no file, ask for one; where somebody else wrote its file, ask what to do."""
@@ -139,6 +145,12 @@ class FileCommands(QObject):
             except PlanError:
                 raise not_a_config from None
             self._begin(plan, path)
+
+    def _cannot_open(self, path: Path, words: str) -> None:
+        if not path.exists() and path.absolute() in self._settings.recent:
+            self.missing.emit(words, path.absolute())
+        else:
+            self.failed.emit(words)
 
     def _begin(self, plan: Plan, path: Path) -> None:
         if self.may_go_on():

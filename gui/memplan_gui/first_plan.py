@@ -20,11 +20,8 @@ class FirstPlan:
     plan: Plan
     path: Path | None = None
     problem: str = ""
-
-    @property
-    def is_example(self) -> bool:
-        """Whether it is the example; that has no file, so that saving asks for one."""
-        return self.path is None
+    is_example: bool = False
+    """Whether it is the example; that has no file, so that saving asks for one."""
 
 
 def first_plan(wanted: Path | None, recent: Sequence[Path]) -> FirstPlan:
@@ -41,7 +38,7 @@ def first_plan(wanted: Path | None, recent: Sequence[Path]) -> FirstPlan:
                 return FirstPlan(load_plan(path), path)
             except MemplanError:
                 break  # it was moved, or is on a disk that is not there: no news to a person who just starts
-    return FirstPlan(example_plan(), None, problem)
+    return FirstPlan(example_plan(), None, problem, is_example=True)
 
 
 def example_plan() -> Plan:

@@ -63,18 +63,24 @@ class Recovery(QObject):
         document.file_changed.connect(self._changed)
         document.replaced_whole.connect(self._changed)
 
-    def keep(self) -> None:
-        """Write the document's state, whole or not at all. A disk that takes nothing is no news while one works."""
+    def keep(self) -> bool:
+        """Write the document's state, whole or not at all; says whether nothing would be lost now.
+
+        A disk that takes nothing is no news while one works.
+        """
         document = self._document
         if not document.modified:
-            return
-        with suppress(MemplanError, OSError):
-            content = {
-                "recovery": FORMAT,
-                "path": str(document.path) if document.path else None,
-                "plan": plan_bytes(document.plan).decode(),
-            }
+            return True
+        content = {
+            "recovery": FORMAT,
+            "path": str(document.path) if document.path else None,
+            "plan": plan_bytes(document.plan).decode(),
+        }
+        try:
             write_file(self._own_file(), json.dumps(content).encode())
+        except (MemplanError, OSError):
+            return False
+        return True
 
     def forget(self) -> None:
         """Nothing is unsaved any more, or what is was given up."""

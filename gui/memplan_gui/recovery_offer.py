@@ -1,24 +1,23 @@
-"""At the start: what was not saved when memplan last ended is offered once, and opened as unsaved."""
+"""At the start: what was not saved when memplan last ended is offered, and opened as unsaved."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
+from PySide6.QtWidgets import QWidget
+
 from memplan_gui import dialogs
-from memplan_gui.recovery import Recovery, leftovers
-from memplan_gui.window import Window
+from memplan_gui.recovery import Leftover, leftovers
 
 
-def offer_leftovers(window: Window, folder: Path, recovery: Recovery) -> None:
-    """Ask about each leftover until one is opened; the others are asked about at the next start."""
+def offer_leftovers(window: QWidget, folder: Path, open_one: Callable[[Leftover], None]) -> None:
+    """Ask about each leftover; `open_one` shows it and forgets its file once it is kept anew."""
     for leftover in leftovers(folder):
         wish = dialogs.ask_about_recovery(window, leftover.name)
-        if wish == "later":
+        if wish == "open":
+            open_one(leftover)
+        elif wish == "discard":
+            leftover.forget()
+        else:
             leftover.lock.unlock()
-            continue
-        if wish == "open":
-            window.document.begin(leftover.plan, leftover.path, is_saved=False)
-            recovery.keep()  # before the old file goes: there is no moment without one
-        leftover.forget()
-        if wish == "open":
-            return

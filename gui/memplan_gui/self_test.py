@@ -12,10 +12,11 @@ from PySide6.QtCore import qInstallMessageHandler
 from PySide6.QtWidgets import QApplication
 
 from memplan import load_plan, resource
-from memplan_gui.application import Application, tell_qt_message
+from memplan_gui.application import Application
 from memplan_gui.charts.export import pdf_bytes, png_bytes, svg_bytes, today
 from memplan_gui.charts.sheet_picture import A4
 from memplan_gui.document import PlanDocument
+from memplan_gui.mistakes import tell_qt_message
 from memplan_gui.settings import Settings
 from memplan_gui.sheet_files import sheet_painter
 from memplan_gui.theme import Theme

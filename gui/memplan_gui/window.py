@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from memplan_gui.answers import Answers
     from memplan_gui.document import PlanDocument
     from memplan_gui.file_commands import FileCommands
+    from memplan_gui.help_commands import HelpCommands
     from memplan_gui.import_commands import ImportCommands
     from memplan_gui.lever_menu import LeverMenu
     from memplan_gui.plan_panel import PlanPanel
@@ -29,10 +30,6 @@ DEFAULT_SIZE = QSize(1360, 900)
 PANEL_WIDTH = 368
 LEAST_SIZE = QSize(960, 600)
 ZOOM = 0.8
-HINT = (
-    "An example. Change anything at the left, or flip a lever: the answer follows. "
-    "Drop a config.json to plan your own model."
-)
 
 
 class Window(QMainWindow):
@@ -42,15 +39,19 @@ class Window(QMainWindow):
     """The shell is on screen."""
     closed = Signal()
     """The person closed it, and what was not saved is saved or given up."""
+    new_wanted = Signal()
+    """Another window is wanted."""
+    quit_wanted = Signal()
 
     def __init__(self, theme: Theme, settings: Settings) -> None:
         super().__init__()
         self._theme, self._settings = theme, settings
-        self._was_painted = False
+        self._was_painted = self._is_given_up = False
         self.document: PlanDocument
         self.answers: Answers
         self.files: FileCommands
         self.imports: ImportCommands
+        self.help: HelpCommands
         self.plan_panel: PlanPanel
         self.answer_panel: AnswerPanel
         self.is_filled = False
@@ -93,9 +94,10 @@ class Window(QMainWindow):
         self.answer_panel.chart.load_plot()
         self.plan_panel.build_folds()
 
-    def say_what_first(self) -> None:
-        """Show the line that says what to do first."""
-        self.answer_panel.notice.say(HINT, "hint")
+    def close_unasked(self) -> None:
+        """Close it: what becomes of changes that are not saved was asked already."""
+        self._is_given_up = True
+        self.close()
 
     def set_unit(self, unit: str) -> None:
         """Show amounts in GiB or in GB."""
@@ -159,20 +161,20 @@ class Window(QMainWindow):
         self.files.written.connect(panel.say)
         self.files.begun.connect(self.plan_panel.choose_title)
         document.replaced_whole.connect(lambda: panel.explain(None))
-        self.files.recent_changed.connect(self._fill_recent_menu)
         document.file_changed.connect(self._show_title)
         document.changed.connect(lambda paths: self._show_title() if "title" in paths else None)
 
     def _fill_menus(self) -> None:
         from memplan_gui.actions import views_menu
         from memplan_gui.lever_menu import LeverMenu
+        from memplan_gui.recent_menu import RecentMenu
         from memplan_gui.showing_commands import OUTGOING
 
         undo = self.document.undo_stack.createUndoAction(self, "&Undo")
         redo = self.document.undo_stack.createRedoAction(self, "&Redo")
         self.menus.fill(self._slots(), {"undo": undo, "redo": redo})
         self._fill_theme_menu()
-        self._fill_recent_menu()
+        RecentMenu(self.menus.submenus["recent"], self.files, self._settings, self.answer_panel.notice)
         views_menu(self.menus.submenus["views"], self.answer_panel.views.titles, self.answer_panel.views.show_view)
         outgoing = [self.menus.actions[name] for name in OUTGOING]
         self.answer_panel.views.set_outgoing(outgoing)
@@ -181,7 +183,7 @@ class Window(QMainWindow):
         self.lever_menu = LeverMenu(self.menus.submenus["levers"], self.answer_panel.levers)
 
     def _slots(self) -> dict[str, Callable[[], object]]:
-        from memplan_gui import dialogs
+        from memplan_gui.help_commands import HelpCommands
         from memplan_gui.import_commands import ImportCommands
         from memplan_gui.scenario_commands import ScenarioCommands
         from memplan_gui.sheet_commands import SheetCommands
@@ -189,13 +191,17 @@ class Window(QMainWindow):
 
         panel, files, chart = self.answer_panel, self.files, self.answer_panel.chart
         self.imports = ImportCommands(self, self.document, files)
+        self.help = HelpCommands(self, panel.notice, self._theme)
         return {
             **files.slots(),
             **self.imports.slots(),
             **SheetCommands(self, self.document, self.answers, files, self._settings).slots(),
-            "quit": self.close,
+            **self.help.slots(),
             **ScenarioCommands(self, self.document).slots(),
             **ShowingCommands(self, self.document, panel, files, self._settings).slots(),
+            "new_window": self.new_wanted.emit,
+            "close_window": self.close,
+            "quit": self.quit_wanted.emit,
             "show_gb": lambda: self.set_unit("gb" if self._settings.unit == "gib" else "gib"),
             "show_first_step": lambda: chart.choose_step("later" if chart.steps.value() == "first" else "first"),
             "zoom_in": lambda: chart.zoom(ZOOM),
@@ -206,8 +212,6 @@ class Window(QMainWindow):
             "show_explanation": lambda: panel.details.show_view(panel.details.explanation),
             "go_to_plan": self.plan_panel.focus_first,
             "go_to_chart": chart.take_keyboard,
-            "what_first": self.say_what_first,
-            "about": lambda: dialogs.show_about(self, self._theme),
         }
 
     def _show_answer(self, answer: Answer) -> None:
@@ -254,11 +258,6 @@ class Window(QMainWindow):
         names = {"system": "As the &system", "light": "&Light", "dark": "&Dark"}
         choices_menu(self.menus.submenus["theme"], names, self._settings.theme, self.choose_theme)
 
-    def _fill_recent_menu(self) -> None:
-        from memplan_gui.actions import paths_menu
-
-        paths_menu(self.menus.submenus["recent"], self._settings.recent, self.files.open_path)
-
     def _restore_place(self) -> None:
         if not self.restoreGeometry(self._settings.state("geometry")):
             screen = QGuiApplication.primaryScreen().availableGeometry()
@@ -273,7 +272,7 @@ class Window(QMainWindow):
 
     def closeEvent(self, event: QCloseEvent) -> None:
         """Ask about changes that are not saved; remember the window's place."""
-        if self.is_filled and not self.files.may_go_on():
+        if self.is_filled and not self._is_given_up and not self.files.may_go_on():
             event.ignore()
             return
         self._settings.set_state("geometry", self.saveGeometry())

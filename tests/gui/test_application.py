@@ -14,14 +14,14 @@ from PySide6.QtGui import QFileOpenEvent, QImage
 from pytestqt.qtbot import QtBot
 
 from memplan import load_plan, save_plan
-from memplan_gui import dialogs
 from memplan_gui.__main__ import main, options, size
-from memplan_gui.application import Application, Options, StartUp, _hook_for
+from memplan_gui.application import Application
 from memplan_gui.document import new_plan
 from memplan_gui.first_plan import example_plan, first_plan
 from memplan_gui.settings import Settings
 from memplan_gui.theme import Theme
 from memplan_gui.window import Window
+from memplan_gui.windows import Windows
 
 
 def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -121,34 +121,29 @@ def test_a_config_on_the_command_line_becomes_a_plan(tmp_path: Path) -> None:
     folder.mkdir()
     (folder / "config.json").write_text('{"model_type": "llama", "hidden_size": 64}')
     first = first_plan(folder / "config.json", [])
-    assert first.plan.title == "Tiny"
+    assert first.plan.title.startswith("Tiny")
     assert first.plan.scenarios[0].model.kind == "config"
 
 
 @pytest.fixture
-def started(qtbot: QtBot, qapp: Application, theme: Theme, settings: Settings) -> Iterator[Callable[[Options], Window]]:
-    starts: list[StartUp] = []
+def started(qtbot: QtBot, qapp: Application, theme: Theme, settings: Settings) -> Iterator[Callable[[], Window]]:
+    windows = Windows(theme, settings, keeps=False)
+    qapp.file_wanted.connect(windows.open_file)
 
-    def start(options: Options) -> Window:
-        window = Window(theme, settings)
-        qtbot.addWidget(window, before_close_func=lambda opened: opened.document.undo_stack.setClean())
-        start_up = StartUp(qapp, window, settings, options)
-        starts.append(start_up)
-        qapp.file_wanted.connect(start_up.open_when_ready)
+    def start() -> Window:
+        start_up = windows.open_first(None)
         with qtbot.waitSignal(start_up.ready, timeout=20_000):
-            window.show()
-        return window
+            windows.windows[0].show()
+        return windows.windows[0]
 
     yield start
-    for start_up in starts:  # the application lives on, and must not hand files to a window that is gone
-        qapp.file_wanted.disconnect(start_up.open_when_ready)
-        start_up.deleteLater()
+    qapp.file_wanted.disconnect(windows.open_file)
+    for window in windows.windows:
+        window.close_unasked()
 
 
-def test_the_start_shows_the_answer_and_what_to_do_first(
-    started: Callable[[Options], Window], settings: Settings
-) -> None:
-    window = started(Options())
+def test_the_start_shows_the_answer_and_what_to_do_first(started: Callable[[], Window], settings: Settings) -> None:
+    window = started()
     assert window.answer_panel.chart.plot is not None
     assert window.answer_panel.verdict.text
     assert "Change anything" in window.answer_panel.notice.text
@@ -157,31 +152,14 @@ def test_the_start_shows_the_answer_and_what_to_do_first(
 
 
 def test_a_file_that_the_system_hands_over_is_opened(
-    started: Callable[[Options], Window], qapp: Application, tmp_path: Path
+    started: Callable[[], Window], qapp: Application, tmp_path: Path
 ) -> None:
     path = tmp_path / "p.memplan"
     save_plan(new_plan(), path)
-    window = started(Options())
+    window = started()
     qapp.sendEvent(qapp, QFileOpenEvent(QUrl.fromLocalFile(str(path))))
     assert window.document.path == path
     assert window.document.plan == load_plan(path)
-
-
-def test_an_error_that_nobody_expected_is_told_once(
-    qapp: Application, monkeypatch: pytest.MonkeyPatch, qtbot: QtBot, capsys: pytest.CaptureFixture[str]
-) -> None:
-    told: list[str] = []
-    monkeypatch.setattr(dialogs, "show_problem", lambda parent, title, text, details: told.append(details))
-    hook = _hook_for(None, alone=False)  # type: ignore[arg-type]  # no window is needed to tell
-    for _ in range(2):
-        try:
-            raise RuntimeError("odd")
-        except RuntimeError as error:
-            hook(RuntimeError, error, error.__traceback__)
-    qtbot.waitUntil(lambda: bool(told), timeout=2000)
-    assert len(told) == 1
-    assert "RuntimeError: odd" in told[0]
-    assert "odd" in capsys.readouterr().err
 
 
 def test_settings_survive_damage(tmp_path: Path) -> None:

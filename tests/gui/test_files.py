@@ -5,11 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from PySide6.QtWidgets import QFileDialog
+from PySide6.QtWidgets import QFileDialog, QToolButton
 
 from memplan import load_plan, resource, save_plan
 from memplan_gui import dialogs
 from memplan_gui.document import PlanDocument, new_plan
+from memplan_gui.recent_menu import RecentMenu
+from memplan_gui.settings import Settings
 from memplan_gui.window import Window
 
 BATCH = "scenarios[0].training.micro_batch"
@@ -110,3 +112,32 @@ def test_a_plan_is_never_suggested_beside_what_comes_with_memplan(
     assert resource("examples") not in suggested[0].parents
     assert resource("examples") not in suggested[1].parents
     assert suggested[2] == own
+
+
+def test_a_recent_file_that_is_not_there_is_marked_said_and_removed_when_told(
+    window: Window, tmp_path: Path, settings: Settings
+) -> None:
+    for name in ("here", "gone"):
+        save_plan(new_plan(), tmp_path / f"{name}.memplan")
+        assert window.files.open_path(tmp_path / f"{name}.memplan")
+    (tmp_path / "gone.memplan").unlink()
+    menu = window.menus.submenus["recent"]
+    recent = window.findChild(RecentMenu)
+    assert recent is not None
+    menu.aboutToShow.emit()
+    recent.finish()
+    gone, here = menu.actions()[:2]
+    assert gone.text().startswith("gone.memplan")
+    assert gone.text().endswith("(not found)")
+    assert "not found" not in here.text()
+    notice = window.answer_panel.notice
+    gone.trigger()
+    assert "gone.memplan" in notice.text
+    assert len(settings.recent) == 2  # a share may come back
+    remove = next(button for button in notice.findChildren(QToolButton) if "Remove" in button.text())
+    remove.click()
+    assert notice.text == ""
+    assert [path.name for path in settings.recent] == ["here.memplan"]
+    window.menus.submenus["recent"].actions()[-1].trigger()
+    assert settings.recent == []
+    assert not menu.isEnabled()

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
-from PySide6.QtWidgets import QApplication
 
 from memplan import Scenario
 from memplan_gui import answers as answers_module
-from memplan_gui import application, dialogs
 from memplan_gui.charts.stack_marks import Spot
 from memplan_gui.window import Window
 
@@ -83,15 +79,3 @@ def test_levers_that_failed_toggle_nothing(window: Window, monkeypatch: pytest.M
     before: Scenario = window.document.scenario
     window.toggle_lever(lever)
     assert window.document.scenario is before
-
-
-def test_the_dialog_promises_only_what_is_known(
-    qapp: QApplication, monkeypatch: pytest.MonkeyPatch, qtbot: object
-) -> None:
-    told: list[str] = []
-    monkeypatch.setattr(dialogs, "show_problem", lambda parent, title, text, details: told.append(text))
-    hook: Callable[..., None] = application._hook_for(None, alone=False)  # type: ignore[arg-type]  # no window is needed
-    error = RuntimeError("odd")
-    hook(RuntimeError, error, None)
-    qtbot.waitUntil(lambda: bool(told), timeout=2000)  # type: ignore[attr-defined]  # a QtBot
-    assert "as it was" not in told[0]

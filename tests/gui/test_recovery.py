@@ -107,7 +107,13 @@ def test_a_leftover_is_opened_as_unsaved_under_its_own_file(
     asked: list[str] = []
     monkeypatch.setattr(dialogs, "ask_about_recovery", lambda _, name: asked.append(name) or "open")
     recovery = Recovery(window.document, folder, window)
-    offer_leftovers(window, folder, recovery)
+
+    def open_one(leftover: Leftover) -> None:
+        window.document.begin(leftover.plan, leftover.path, is_saved=False)
+        assert recovery.keep()
+        leftover.forget()
+
+    offer_leftovers(window, folder, open_one)
     assert asked == ["Lost"]
     assert window.document.plan == plan
     assert window.document.path == tmp_path / "lost.memplan"
@@ -125,7 +131,7 @@ def test_a_leftover_is_thrown_away_or_asked_about_again(
     left_behind(folder, replaced(new_plan(), "title", "Lost"))
     before = window.document.plan
     monkeypatch.setattr(dialogs, "ask_about_recovery", lambda *_: wish)
-    offer_leftovers(window, folder, Recovery(window.document, folder, window))
+    offer_leftovers(window, folder, lambda _: pytest.fail("opened"))
     assert window.document.plan == before
     assert len(list(leftovers(folder))) == num_left
 
@@ -142,5 +148,5 @@ def test_a_disk_that_takes_nothing_stops_nobody(document: PlanDocument, tmp_path
     (tmp_path / "file").write_text("", encoding="utf-8")
     recovery = Recovery(document, tmp_path / "file" / "recovery", document)
     document.edit("notes", "new")
-    recovery.keep()
+    assert not recovery.keep()
     assert document.plan.notes == "new"

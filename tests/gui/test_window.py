@@ -352,14 +352,6 @@ def test_a_bad_file_is_told_and_the_document_untouched(window: Window, tmp_path:
     assert window.document.modified
 
 
-def test_a_missing_file_is_told_and_forgotten(window: Window, tmp_path: Path, settings: Settings) -> None:
-    gone = tmp_path / "gone.memplan"
-    settings.add_recent(gone)
-    assert not window.files.open_path(gone)
-    assert "gone.memplan" in window.answer_panel.notice.text
-    assert gone not in settings.recent
-
-
 def test_a_dropped_plan_is_opened_and_a_dropped_config_is_the_model(window: Window, tmp_path: Path) -> None:
     plan = tmp_path / "other.memplan"
     save_plan(example_plan(), plan)

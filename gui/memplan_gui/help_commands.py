@@ -1,0 +1,51 @@
+"""What the Help menu does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from PySide6.QtCore import QObject, QUrl
+from PySide6.QtGui import QDesktopServices
+from PySide6.QtWidgets import QWidget
+
+from memplan_gui import dialogs
+from memplan_gui.notice_bar import NoticeBar
+from memplan_gui.theme import Theme
+
+HINT = (
+    "An example. Change anything at the left, or flip a lever: the answer follows. "
+    "Drop a config.json to plan your own model."
+)
+
+
+class HelpCommands(QObject):
+    """Commands that explain, and show what memplan noted of itself."""
+
+    def __init__(self, window: QWidget, notice: NoticeBar, theme: Theme) -> None:
+        super().__init__(window)
+        self._window, self._notice, self._theme = window, notice, theme
+
+    def slots(self) -> dict[str, Callable[[], object]]:
+        """Each command's slot, by its id."""
+        return {
+            "what_first": self.say_what_first,
+            "show_log": self.show_log,
+            "about": lambda: dialogs.show_about(self._window, self._theme),
+        }
+
+    def say_what_first(self) -> None:
+        """Show the line that says what to do first."""
+        self._notice.say(HINT, "hint")
+
+    def show_log(self) -> None:
+        """Open the log in the system's own viewer; where there is none, say where the file is."""
+        from memplan_gui.log_file import log, log_path
+        from memplan_gui.mistakes import versions
+
+        path = log_path()
+        if not path.exists():
+            log().info("%s", versions())
+        if not path.exists():
+            self._notice.say(f"There is no log: {path} cannot be written.", "error")
+        elif not QDesktopServices.openUrl(QUrl.fromLocalFile(str(path))):
+            self._notice.say(f"The log is {path}.", "hint")
