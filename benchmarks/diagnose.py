@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 
 from rich.table import Table
 
@@ -34,6 +35,4 @@ def measure() -> Table:
         time_calls("one message, numbers alone", lambda: memplan.diagnose(message), runs=200),
         time_calls("one message with its plan", lambda: memplan.diagnose(message, scenario), runs=20),
     ]
-    return table(
-        "Out-of-memory messages", [timings[0], *(Timing(t.name, t.seconds, beside=small) for t in timings[1:])]
-    )
+    return table("Out-of-memory messages", [timings[0], *(replace(t, beside=small) for t in timings[1:])])

@@ -5,38 +5,39 @@ from __future__ import annotations
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
+from itertools import count, islice
 from pathlib import Path
 
 from PySide6.QtCore import QEvent, QMessageLogContext, QObject, QtMsgType, qInstallMessageHandler
 from PySide6.QtWidgets import QApplication, QWidget
 from rich.table import Table
 
-from benchmarks.timing import EXAMPLE, WARM_UPS, Timing, table
+from benchmarks.timing import EXAMPLE, WARM_UPS, Spent, Timing, table
 from memplan_gui.application import settle_memory
 from memplan_gui.document import PlanDocument
 from memplan_gui.settings import Settings
 from memplan_gui.theme import Theme
 from memplan_gui.window import Window
 
-RUNS = 200
-MAP_RUNS = 30
+RUNS = 100
+MEMORY = "Memory"
 IDLE_SECONDS = 0.0002  # a turn of the event loop that had nothing to do takes less
 IDLE_TURNS = 3
 # One edit of each kind in turn: a number typed, another, and a choice that changes what is kept.
 FIELDS = ("training.sequence_length", "training.micro_batch", "training.checkpointing")
 
 
-class Paints(QObject):
-    """Counts how often the widgets under one are painted."""
+class Frames(QObject):
+    """Counts the frames of a window."""
 
-    def __init__(self, widget: QWidget) -> None:
-        super().__init__(widget)
+    def __init__(self, window: QWidget) -> None:
+        super().__init__(window)
         self.count = 0
-        for child in (widget, *widget.findChildren(QWidget)):
-            child.installEventFilter(self)
+        window.installEventFilter(self)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        self.count += event.type() == QEvent.Type.Paint
+        self.count += event.type() == QEvent.Type.UpdateRequest
         return False
 
 
@@ -46,19 +47,19 @@ def tell(_: QtMsgType, __: QMessageLogContext, message: str | None) -> None:
         print(message, file=sys.stderr)
 
 
-def settle() -> tuple[float, float]:
-    """Runs the event loop until it is idle; returns when its first turn ended, and its last that had work."""
-    first = last = 0.0
+def settle() -> Spent:
+    """Runs the event loop until it is idle; returns the clocks after the last turn that had work."""
+    last: Spent | None = None
     idle = 0
     while idle < IDLE_TURNS:
         start = time.perf_counter()
         QApplication.processEvents()
-        end = time.perf_counter()
-        busy = end - start > IDLE_SECONDS
-        first = first or end
-        last = end if busy or not last else last
+        end = Spent.now()
+        busy = end.wall - start > IDLE_SECONDS
+        last = end if busy or last is None else last
         idle = 0 if busy else idle + 1
-    return first, last
+    assert last is not None
+    return last
 
 
 def open_window(settings: Path) -> Window:
@@ -82,56 +83,81 @@ def open_window(settings: Path) -> Window:
 
 def value_of(field: str, turn: int) -> object:
     """A value that the field has not had yet, or had some time ago."""
+    if field.endswith("rank"):
+        return turn
     if field.endswith("checkpointing"):
         return "none" if turn % 2 else "full"
     return 2 + turn if field.endswith("micro_batch") else 1024 + 8 * turn
 
 
-def time_edit(window: Window, paints: Paints, field: str, turn: int) -> tuple[float, float]:
-    """Seconds from one edit until verdict and chart are painted, and until everything is."""
-    before = paints.count
-    start = time.perf_counter()
+def time_edit(window: Window, frames: Frames, field: str, turn: int) -> tuple[Spent, Spent]:
+    """What one edit spent until verdict and view are painted, and until everything is."""
+    before = frames.count
+    start = Spent.now()
     taken = window.document.edit(window.document.full_path(field), value_of(field, turn))
-    answered, painted = settle()
-    if not taken or paints.count == before:
+    QApplication.sendPostedEvents()  # layout and paint wait there; what may follow later waits for timers
+    answered, was_painted = Spent.now(), frames.count > before
+    painted = settle()
+    if not (taken and was_painted):
         raise RuntimeError(f"An edit of {field} was not painted.")
-    return answered - start, painted - start
+    return answered.since(start), painted.since(start)
 
 
-def time_map(window: Window) -> tuple[float, ...]:
-    """Seconds from edits with the map in view until it is painted anew."""
-    window.answer_panel.views.show_view("Map")
-    view = window.answer_panel.views.view("Map")
-    assert view is not None
-    view.finish()
+def time_edits(window: Window, view: str, turns: Iterator[int], runs: int = RUNS) -> list[tuple[Spent, Spent]]:
+    """Edits with a view in front, after a few that warm the caches; `turns` are theirs, each but once."""
+    views = window.answer_panel.views
+    views.show_view(view)
     settle()
-    taken = []
-    for turn in range(WARM_UPS + MAP_RUNS):
-        start = time.perf_counter()
-        window.document.edit(window.document.full_path("training.lora.rank"), 17 + turn)
+    frames, taken = Frames(window), []
+    for turn in islice(turns, WARM_UPS + runs):
+        taken.append(time_edit(window, frames, FIELDS[turn % len(FIELDS)], turn))
+    return taken[WARM_UPS:]
+
+
+def time_map(window: Window, runs: int = RUNS) -> tuple[list[Spent], list[Spent]]:
+    """What edits with the map in front spend until they are painted, and until the map is another."""
+    views = window.answer_panel.views
+    views.show_view("Map")
+    view = views.view("Map")
+    assert view is not None
+    frames, painted, mapped = Frames(window), [], []
+    for turn in range(WARM_UPS + runs):
         view.finish()
         settle()
-        taken.append(time.perf_counter() - start)
-    return tuple(taken[WARM_UPS:])
+        start = Spent.now()
+        painted.append(time_edit(window, frames, "training.lora.rank", 17 + turn)[0])
+        view.finish()
+        mapped.append(settle().since(start))
+    return painted[WARM_UPS:], mapped[WARM_UPS:]
+
+
+def time_views(window: Window) -> list[Timing]:
+    """Edits with each view in front, all of them open."""
+    views, turns = window.answer_panel.views, count()
+    for title in views.titles:  # each is made when it is first shown
+        views.show_view(title)
+        settle()
+    memory = time_edits(window, MEMORY, turns, 2 * RUNS)
+    beside = Timing.of(f"{MEMORY} in front: edit → painted", [answered for answered, _ in memory])
+    found = [beside, Timing.of("    levers and tabs too", [painted for _, painted in memory], beside)]
+    for kind, field in enumerate(FIELDS):
+        found.append(Timing.of(f"    {field}", [one for one, _ in memory[(kind - WARM_UPS) % len(FIELDS) :: len(FIELDS)]], beside))
+    for title in views.titles[1:]:
+        if title == "Map":
+            painted, mapped = time_map(window)
+            found.append(Timing.of("Map in front: edit → painted", painted, beside))
+            found.append(Timing.of("    another map too", mapped, beside))
+        else:
+            edits = time_edits(window, title, turns)
+            found.append(Timing.of(f"{title} in front: edit → painted", [one for one, _ in edits], beside))
+    return found
 
 
 def measure() -> Table:
     """Edits the plan again and again, and waits for the paint each time."""
-    taken: list[tuple[str, float, float]] = []
     with tempfile.TemporaryDirectory() as folder:
         window = open_window(Path(folder) / "settings.ini")
-        plot = window.answer_panel.chart.plot
-        assert plot is not None
-        paints = Paints(plot)
-        for turn in range(WARM_UPS + RUNS):
-            field = FIELDS[turn % len(FIELDS)]
-            times = time_edit(window, paints, field, turn)
-            if turn >= WARM_UPS:
-                taken.append((field, *times))
-        mapped = Timing("edit → map painted, with the map in view", time_map(window))
+        timings = time_views(window)
         window.document.undo_stack.setClean()  # nothing to ask about on the way out
         window.close()
-    answer = Timing("edit → verdict and chart painted", tuple(answered for _, answered, _ in taken))
-    every = Timing("edit → levers and tabs too", tuple(painted for *_, painted in taken), beside=answer)
-    kinds = [Timing(f"    {field}", tuple(painted for kind, _, painted in taken if kind == field)) for field in FIELDS]
-    return table("An edit", [answer, every, *kinds, mapped])
+    return table("An edit, every view open", timings)

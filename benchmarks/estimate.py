@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any
 
 from rich.table import Table
@@ -43,6 +44,6 @@ def measure() -> Table:
         first: Timing | None = None
         for model in MODELS:
             found = time_calls(name.format(model), kind(model), runs=RUNS)
-            timings.append(Timing(found.name, found.seconds, beside=first))
+            timings.append(replace(found, beside=first))
             first = first or timings[-1]
     return table("One estimate", timings)

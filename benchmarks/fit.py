@@ -9,16 +9,15 @@ import tempfile
 import time
 from pathlib import Path
 
-from PySide6.QtWidgets import QApplication, QWidget
+from PySide6.QtWidgets import QApplication
 from rich.table import Table
 
-from benchmarks.edit import FIELDS, Paints, open_window, settle, time_edit
-from benchmarks.timing import EXAMPLE, WARM_UPS, Timing, table, time_calls
+from benchmarks.edit import MEMORY, RUNS, open_window, settle, time_edits
+from benchmarks.timing import EXAMPLE, Timing, table, time_calls
 from memplan import FitWalks, Scenario, catalog, device_answer, device_fits, load_plan, replaced
 from memplan_gui.fit_view import FitView
-from memplan_gui.window import Window
 
-CORE_RUNS, EDITS, FRAMES = 100, 100, 100
+CORE_RUNS, FRAMES = 100, 100
 OWN_DEVICES = 340
 SCENARIO = load_plan(Path(EXAMPLE)).scenarios[0]
 
@@ -58,31 +57,18 @@ def _core() -> list[Timing]:
 
 
 def _view(settings: Path) -> list[Timing]:
-    window = open_window(settings)
-    memory = time_edits(window, window.answer_panel.chart, "edit → painted, Memory looked at", 0)
-    window.answer_panel.views.show_view("Fit")
-    settle()
+    window, turns = open_window(settings), itertools.count()
+    memory = Timing.of("Memory in front: edit → painted", [one for one, _ in time_edits(window, MEMORY, turns)])
+    edits = [one for one, _ in time_edits(window, "Fit", turns)]
     view = window.answer_panel.views.view("Fit")
     assert isinstance(view, FitView)
-    fit = time_edits(
-        window, view, f"edit → painted, Fit looked at ({len(view.table.devices.rows)} rows)", 2 * EDITS, memory
-    )
+    fit = Timing.of(f"Fit in front ({len(view.table.devices.rows)} rows): edit → painted", edits, memory)
     view.finish()
     settle()
     frames = Timing("a frame of scrolling", tuple(_scroll(view, turn) for turn in range(FRAMES)))
     window.document.undo_stack.setClean()
     window.close()
     return [memory, fit, frames]
-
-
-def time_edits(window: Window, painted: QWidget, name: str, first: int, beside: Timing | None = None) -> Timing:
-    """Edits of the plan in turn, each until verdict and view are painted; the first edit's number is given."""
-    paints, seconds = Paints(painted), []
-    for turn in range(first, first + WARM_UPS + EDITS):
-        answered, _ = time_edit(window, paints, FIELDS[turn % len(FIELDS)], turn)
-        if turn >= first + WARM_UPS:
-            seconds.append(answered)
-    return Timing(name, tuple(seconds), beside)
 
 
 def _scroll(view: FitView, turn: int) -> float:

@@ -17,15 +17,15 @@ def measure() -> Table:
         "bare window, one pyqtgraph chart": (this_python("-m", "benchmarks.bare_window", "--chart"), (FIRST, ALL)),
         "memplan": (this_python("-m", "memplan_gui", EXAMPLE), (FIRST, ALL)),
     }
-    seconds = time_starts(programs, runs=RUNS)
-    bare = Timing("bare window: first paint", seconds["bare QtWidgets window", FIRST])
-    chart = Timing("bare chart: all painted", seconds["bare window, one pyqtgraph chart", ALL])
+    spent = time_starts(programs, runs=RUNS)
+    bare = Timing.of("bare window: first paint", spent["bare QtWidgets window", FIRST])
+    chart = Timing.of("bare chart: all painted", spent["bare window, one pyqtgraph chart", ALL])
     return table(
         "Start",
         [
             bare,
-            Timing("memplan: first paint", seconds["memplan", FIRST], beside=bare),
+            Timing.of("memplan: first paint", spent["memplan", FIRST], bare),
             chart,
-            Timing("memplan: all painted", seconds["memplan", ALL], beside=chart),
+            Timing.of("memplan: all painted", spent["memplan", ALL], chart),
         ],
     )

@@ -5,17 +5,18 @@ from __future__ import annotations
 import itertools
 import tempfile
 import time
+from dataclasses import replace
 from pathlib import Path
 
 from rich.table import Table
 
-from benchmarks.edit import open_window, settle
-from benchmarks.fit import EDITS, SCENARIO, time_edits
+from benchmarks.edit import MEMORY, RUNS, open_window, settle, time_edits
+from benchmarks.fit import SCENARIO
 from benchmarks.timing import WARM_UPS, Timing, table, time_calls
 from memplan import Scenario, estimate, replaced
 from memplan_gui.timeline_view import TimelineView
 
-RUNS, MOVES = 100, 100
+MOVES = 100
 
 
 def measure() -> Table:
@@ -24,20 +25,17 @@ def measure() -> Table:
     alone = time_calls("estimate", lambda: estimate(_other(next(lengths))), runs=RUNS)
     course = time_calls("estimate and its course", lambda: estimate(_other(next(lengths))).course, runs=RUNS)
     with tempfile.TemporaryDirectory() as folder:
-        return table(
-            "Timeline", [alone, Timing(course.name, course.seconds, alone), *_view(Path(folder) / "settings.ini")]
-        )
+        return table("Timeline", [alone, replace(course, beside=alone), *_view(Path(folder) / "settings.ini")])
 
 
 def _view(settings: Path) -> list[Timing]:
-    window = open_window(settings)
+    window, turns = open_window(settings), itertools.count()
     panel = window.answer_panel
-    memory = time_edits(window, panel.chart, "edit → painted, Memory looked at", 0)
-    panel.views.show_view("Timeline")
-    settle()
+    memory = Timing.of("Memory in front: edit → painted", [one for one, _ in time_edits(window, MEMORY, turns)])
+    painted = [one for one, _ in time_edits(window, "Timeline", turns)]
     view = panel.views.view("Timeline")
     assert isinstance(view, TimelineView)
-    edits = time_edits(window, view, "edit → painted, Timeline looked at", 2 * EDITS, memory)
+    edits = Timing.of("Timeline in front: edit → painted", painted, memory)
     moves = Timing("the cursor moves", tuple(_move(view, turn) for turn in range(WARM_UPS + MOVES))[WARM_UPS:])
     window.document.undo_stack.setClean()
     window.close()

@@ -10,6 +10,7 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from rich import box
 from rich.table import Table
@@ -19,6 +20,22 @@ WARM_UPS = 3
 EXAMPLE = "resources/examples/llama-3.1-8b.memplan"
 
 
+class Spent(NamedTuple):
+    """Seconds that went by, and seconds of processors that the process took: other programs add to the first alone."""
+
+    wall: float
+    cpu: float
+
+    @classmethod
+    def now(cls) -> Spent:
+        """The clocks as they stand."""
+        return cls(time.perf_counter(), time.process_time())
+
+    def since(self, start: Spent) -> Spent:
+        """What was spent since then."""
+        return Spent(self.wall - start.wall, self.cpu - start.cpu)
+
+
 @dataclass(frozen=True)
 class Timing:
     """What was timed, how long each run took, and which timing it is held against."""
@@ -26,6 +43,13 @@ class Timing:
     name: str
     seconds: tuple[float, ...]
     beside: Timing | None = None
+    cpu_seconds: tuple[float, ...] = ()
+    """What each run took of the processors; empty where that was not measured."""
+
+    @classmethod
+    def of(cls, name: str, spent: Sequence[Spent], beside: Timing | None = None) -> Timing:
+        """The timing of what was spent."""
+        return cls(name, tuple(one.wall for one in spent), beside, tuple(one.cpu for one in spent))
 
     @property
     def median_ms(self) -> float:
@@ -39,6 +63,11 @@ class Timing:
         return ordered[min(len(ordered) - 1, int(0.99 * len(ordered)))] * 1e3
 
     @property
+    def cpu_ms(self) -> float | None:
+        """What the median run took of the processors, in milliseconds."""
+        return statistics.median(self.cpu_seconds) * 1e3 if self.cpu_seconds else None
+
+    @property
     def ratio(self) -> float | None:
         """How many times as long as what it is held against."""
         return self.median_ms / self.beside.median_ms if self.beside else None
@@ -48,18 +77,18 @@ def time_calls(name: str, call: Callable[[], object], *, runs: int) -> Timing:
     """Times a call, after a few that warm the caches."""
     for _ in range(WARM_UPS):
         call()
-    seconds = []
+    spent = []
     for _ in range(runs):
-        start = time.perf_counter()
+        start = Spent.now()
         call()
-        seconds.append(time.perf_counter() - start)
-    return Timing(name, tuple(seconds))
+        spent.append(Spent.now().since(start))
+    return Timing.of(name, spent)
 
 
 def time_to_marks(
     command: Sequence[str], marks: Sequence[str], *, home: str, timeout_s: float = 60.0
-) -> dict[str, float]:
-    """Starts a process and returns the seconds from its launch to each line `mark NAME` on its standard error.
+) -> dict[str, Spent]:
+    """Starts a process and returns what was spent from its launch to each line `mark NAME CPU` on its standard error.
 
     Args:
         command: the program and its arguments.
@@ -68,14 +97,15 @@ def time_to_marks(
         timeout_s: how long it may take to end after its last mark.
     """
     environment = dict(os.environ, MEMPLAN_MARKS="1", MEMPLAN_EXIT_WHEN_PAINTED="1", XDG_CONFIG_HOME=home)
-    seen: dict[str, float] = {}
+    seen: dict[str, Spent] = {}
     said: list[str] = []
     start = time.perf_counter()
     with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
         for line in process.stderr:
             if line.startswith(MARK):
-                seen[line.removeprefix(MARK).strip()] = time.perf_counter() - start
+                name, cpu = line.removeprefix(MARK).split()
+                seen[name] = Spent(time.perf_counter() - start, float(cpu))
             else:
                 said.append(line)
             if all(mark in seen for mark in marks):
@@ -92,7 +122,7 @@ def time_to_marks(
 
 def time_starts(
     programs: Mapping[str, tuple[Sequence[str], Sequence[str]]], *, runs: int
-) -> dict[tuple[str, str], tuple[float, ...]]:
+) -> dict[tuple[str, str], tuple[Spent, ...]]:
     """Starts each program in turn, `runs` times over, so that a busy minute slows all of them alike.
 
     Args:
@@ -100,29 +130,30 @@ def time_starts(
         runs: how often each is started; one more start of each, to warm the disk's cache, is not counted.
 
     Returns:
-        The seconds to each mark, by program and mark.
+        What was spent to each mark, by program and mark.
     """
-    seconds: dict[tuple[str, str], list[float]] = {}
+    spent: dict[tuple[str, str], list[Spent]] = {}
     with tempfile.TemporaryDirectory() as home:
         for turn in range(runs + 1):
             for name, (command, marks) in programs.items():
                 for mark, value in time_to_marks(command, marks, home=home).items():
                     if turn and mark in marks:
-                        seconds.setdefault((name, mark), []).append(value)
-    return {key: tuple(values) for key, values in seconds.items()}
+                        spent.setdefault((name, mark), []).append(value)
+    return {key: tuple(values) for key, values in spent.items()}
 
 
 def table(title: str, timings: Sequence[Timing]) -> Table:
-    """A table of medians, 99th percentiles and ratios; what a timing is held against stands in a row above it."""
+    """A table of medians, 99th percentiles, medians of CPU time, and ratios to a row above."""
     result = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left", title_style="bold")
     result.add_column("what", overflow="fold", min_width=34)
-    for heading in ("median ms", "99% ms", "runs", "ratio"):
+    for heading in ("median ms", "99% ms", "CPU ms", "runs", "ratio"):
         result.add_column(heading, justify="right")
     for timing in timings:
         result.add_row(
             timing.name,
             f"{timing.median_ms:.2f}",
             f"{timing.slowest_percent_ms:.2f}",
+            "" if timing.cpu_ms is None else f"{timing.cpu_ms:.2f}",
             str(len(timing.seconds)),
             "" if timing.ratio is None else f"{timing.ratio:.2f}",
         )

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 
 
 def mark(name: str) -> None:
-    """Say that the start has come this far: `mark first_paint`."""
+    """Say that the start has come this far, and what it took of the processors: `mark first_paint 0.21`."""
     if os.environ.get("MEMPLAN_MARKS") == "1":
-        sys.stderr.write(f"mark {name}\n")
+        sys.stderr.write(f"mark {name} {time.process_time():.4f}\n")
         sys.stderr.flush()
 
 

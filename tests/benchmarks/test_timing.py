@@ -23,15 +23,17 @@ def test_median_ratio_and_99th_percentile() -> None:
 
 def test_every_run_is_timed_and_none_is_shorter_than_the_call() -> None:
     timing = time_calls("sleep", lambda: time.sleep(0.002), runs=3)
-    assert len(timing.seconds) == 3
+    assert len(timing.seconds) == len(timing.cpu_seconds) == 3
     assert min(timing.seconds) >= 0.002
+    assert max(timing.cpu_seconds) < 0.002  # who sleeps takes no processor
 
 
 def test_marks_are_timed_from_the_launch(tmp_path: Path) -> None:
-    code = "import sys, time; time.sleep(0.05); print('mark one', file=sys.stderr, flush=True); time.sleep(0.05); print('mark two', file=sys.stderr)"
+    code = "import sys, time; time.sleep(0.05); print('mark one 0.01', file=sys.stderr, flush=True); time.sleep(0.05); print('mark two 0.02', file=sys.stderr)"
     seen = time_to_marks([sys.executable, "-c", code], ["one", "two"], home=str(tmp_path))
-    assert seen["one"] >= 0.05
-    assert seen["two"] >= seen["one"] + 0.05
+    assert seen["one"].wall >= 0.05
+    assert seen["two"].wall >= seen["one"].wall + 0.05
+    assert (seen["one"].cpu, seen["two"].cpu) == (0.01, 0.02)
 
 
 def test_a_program_that_ends_without_its_mark_is_an_error(tmp_path: Path) -> None:
