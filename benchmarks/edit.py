@@ -141,7 +141,8 @@ def time_views(window: Window) -> list[Timing]:
     beside = Timing.of(f"{MEMORY} in front: edit → painted", [answered for answered, _ in memory])
     found = [beside, Timing.of("    levers and tabs too", [painted for _, painted in memory], beside)]
     for kind, field in enumerate(FIELDS):
-        found.append(Timing.of(f"    {field}", [one for one, _ in memory[(kind - WARM_UPS) % len(FIELDS) :: len(FIELDS)]], beside))
+        of_a_kind = memory[(kind - WARM_UPS) % len(FIELDS) :: len(FIELDS)]
+        found.append(Timing.of(f"    {field}", [one for one, _ in of_a_kind], beside))
     for title in views.titles[1:]:
         if title == "Map":
             painted, mapped = time_map(window)

@@ -12,7 +12,7 @@ from pathlib import Path
 from PySide6.QtWidgets import QApplication
 from rich.table import Table
 
-from benchmarks.edit import MEMORY, RUNS, open_window, settle, time_edits
+from benchmarks.edit import MEMORY, open_window, settle, time_edits
 from benchmarks.timing import EXAMPLE, Timing, table, time_calls
 from memplan import FitWalks, Scenario, catalog, device_answer, device_fits, load_plan, replaced
 from memplan_gui.fit_view import FitView

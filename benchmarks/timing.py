@@ -10,6 +10,7 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import NamedTuple
 
 from rich import box
@@ -93,10 +94,12 @@ def time_to_marks(
     Args:
         command: the program and its arguments.
         marks: the names to wait for.
-        home: a folder for the program's settings, so that a benchmark leaves a person's own alone.
+        home: a folder for the program's settings and compiled code, so that a benchmark leaves a person's own alone.
         timeout_s: how long it may take to end after its last mark.
     """
-    environment = dict(os.environ, MEMPLAN_MARKS="1", MEMPLAN_EXIT_WHEN_PAINTED="1", XDG_CONFIG_HOME=home)
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    environment |= {"MEMPLAN_MARKS": "1", "MEMPLAN_EXIT_WHEN_PAINTED": "1", "XDG_CONFIG_HOME": home}
+    environment["PYTHONPYCACHEPREFIX"] = str(Path(home) / "compiled")  # compiled once, as code is that was installed
     seen: dict[str, Spent] = {}
     said: list[str] = []
     start = time.perf_counter()
@@ -127,7 +130,8 @@ def time_starts(
 
     Args:
         programs: by name, the command and the marks to wait for.
-        runs: how often each is started; one more start of each, to warm the disk's cache, is not counted.
+        runs: how often each is started; one more start of each, which compiles code and warms the disk's cache, is not
+            counted.
 
     Returns:
         What was spent to each mark, by program and mark.

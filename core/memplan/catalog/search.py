@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Callable, Iterable
+from functools import cached_property
 from typing import Generic, Protocol, TypeVar
 
 from memplan.errors import UnknownEntryError
@@ -72,7 +73,7 @@ class CatalogIndex(Generic[EntryT]):
         self.kind = kind
         self.entries = tuple(entries)
         self._by_name = _by_name(self.entries, short_names)
-        self._words = tuple(_Words(entry, more_words(entry)) for entry in self.entries)
+        self._more_words = more_words
         self._places = _places([newness(entry) for entry in self.entries] if newness else [])
 
     def find(self, name: str) -> EntryT | None:
@@ -101,6 +102,11 @@ class CatalogIndex(Generic[EntryT]):
                 tie = self._places[place] if self._places else place
                 ranked.append((sum(filter(None, ranks)), _position(typed, entry.name), tie, entry))
         return tuple(entry for *_, entry in sorted(ranked, key=lambda row: row[:3]))
+
+    @cached_property
+    def _words(self) -> tuple[_Words, ...]:
+        """The words of each entry; made when somebody searches: most ask for an entry by its name."""
+        return tuple(_Words(entry, self._more_words(entry)) for entry in self.entries)
 
     def _suggestion(self, name: str) -> str:
         close = difflib.get_close_matches(_folded(name), self._by_name, n=6, cutoff=0.6)
