@@ -126,9 +126,9 @@ def _alike(one: str, other: str) -> bool:
 
 
 def _distance(row: EvidenceRow, place: Place) -> float:
-    apart = 0.0 if row.family == place.family else _FAMILY_COST
+    apart, facets, own = 0.0 if row.family == place.family else _FAMILY_COST, row.facets, place.facets
     for name, cost in _COSTS.items():
-        if not _alike(row.facets[name], place.facets[name]):
+        if facets[name] != own[name] and not _alike(facets[name], own[name]):  # most are equal, and calls take long
             apart += cost
     apart += min(_MOST_SIZE_COST, _SIZE_COST * abs(log2(max(1, row.parameters) / max(1, place.parameters))))
     return apart + min(_MOST_TOKENS_COST, _TOKENS_COST * abs(log2(row.tokens / place.tokens)))

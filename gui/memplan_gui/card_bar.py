@@ -56,17 +56,13 @@ class CardBar(QWidget):
         """The words under the bar may take other lines."""
         self.setFixedHeight(self.heightForWidth(self.width()))
 
-    def _look(self) -> ChartLook:
-        theme = self._theme
-        return ChartLook(theme.roles, theme.font("body"), theme.font("body", bold=True), theme.font("caption"))
-
     def _all(self) -> tuple[BarPart, ...]:
         page = self._page
         return () if page is None else (*page.parts, *((page.asked,) if page.asked else ()))
 
     def _placed(self, width: int) -> list[tuple[BarPart | None, int, float]]:
         """Each part's words: in which line, and where in it."""
-        look, left, line = self._look(), 0.0, 0
+        look, left, line = self._theme.chart_look, 0.0, 0
         found: list[tuple[BarPart | None, int, float]] = []
         for part in self._all():
             needed = SWATCH + 6 + look.width("caption", part.words)
@@ -82,7 +78,7 @@ class CardBar(QWidget):
             return
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        look = self._look()
+        look = self._theme.chart_look
         self._paint_bar(painter, look, self._page)
         self._paint_words(painter, look)
 

@@ -82,7 +82,6 @@ class ChartPanel(QWidget):
         self._scenario: Scenario | None = None
         self._estimate: Estimate | None = None
         self._unit: Unit = "gib"
-        self._known_look: ChartLook | None = None
         self.chart: StackChart | None = None
         self.plot: StackPlot | None = None
         self.steps = Segmented("Step", STEPS)
@@ -97,7 +96,7 @@ class ChartPanel(QWidget):
         self._nothing = label(NO_CHART, "muted", wraps=True)
         self._nothing.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self._nothing.setMinimumHeight(LEAST_CHART.height())
-        still = StillStack(self._look())
+        still = StillStack(self._theme.chart_look)
         still.first_painted.connect(self.first_painted)
         self._still: StillStack | None = still
         self._column = column(self, spacing=4)
@@ -119,7 +118,7 @@ class ChartPanel(QWidget):
         """Bring pyqtgraph in. It takes a quarter of a second, so it waits until the rest is on screen."""
         from memplan_gui.charts.stack_plot import StackPlot
 
-        plot = StackPlot(self._look())
+        plot = StackPlot(self._theme.chart_look)
         plot.pinned.connect(self.pinned)
         plot.pointed.connect(self._tell)
         plot.need_pointed.connect(self._tell_need)
@@ -182,13 +181,6 @@ class ChartPanel(QWidget):
             lambda look, head: stack_picture(chart, recipe_words(estimate), look, head),
         )
 
-    def _look(self) -> ChartLook:
-        theme = self._theme
-        if self._known_look is None or self._known_look.roles != theme.roles:
-            fonts = theme.font("body"), theme.font("body", bold=True), theme.font("caption")
-            self._known_look = ChartLook(theme.roles, *fonts)
-        return self._known_look
-
     def _draw(self) -> None:
         estimate = self._estimate
         first = self.steps.value() == "first"
@@ -196,9 +188,9 @@ class ChartPanel(QWidget):
         shown(self._nothing, self.chart is None)
         if self._still is not None:
             shown(self._still, self.chart is not None)
-            self._still.show_chart(self.chart, self._look())
+            self._still.show_chart(self.chart, self._theme.chart_look)
             self._still.setAccessibleDescription(self.sentence)
-        self._legend.show_texts(legend_texts(self.chart) if self.chart else [], self._look())
+        self._legend.show_texts(legend_texts(self.chart) if self.chart else [], self._theme.chart_look)
         if self.plot is not None:
             self.plot.setVisible(self.chart is not None)
             self.plot.show_chart(self.chart)
@@ -211,9 +203,9 @@ class ChartPanel(QWidget):
 
     def _restyle(self) -> None:
         if self.plot is not None:
-            self.plot.restyle(self._look())
+            self.plot.restyle(self._theme.chart_look)
         if self.chart is not None:
-            self._legend.show_texts(legend_texts(self.chart), self._look())
+            self._legend.show_texts(legend_texts(self.chart), self._theme.chart_look)
 
     def _choose_step(self, _: str) -> None:
         self._draw()

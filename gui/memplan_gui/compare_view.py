@@ -13,7 +13,6 @@ from memplan import Scenario, Unit
 from memplan_gui.answers import Answers
 from memplan_gui.charts.chart_pictures import compare_picture
 from memplan_gui.charts.compare_marks import CompareMarks, height_of, marks_of, paint_comparison
-from memplan_gui.charts.look import ChartLook
 from memplan_gui.document import PlanDocument
 from memplan_gui.figure_table import FigureTable
 from memplan_gui.pieces import column, label, scaled
@@ -21,7 +20,7 @@ from memplan_gui.presenters.answer import Answer
 from memplan_gui.presenters.compare import Comparison, bar_words, comparison, comparison_cells
 from memplan_gui.scroller import Scroller
 from memplan_gui.showing import Showing
-from memplan_gui.tables import LEFT, RIGHT, ROOT, swatch
+from memplan_gui.tables import LEFT, RIGHT, ROOT, Swatches
 from memplan_gui.theme import Theme
 from memplan_gui.views import AnswerView
 
@@ -48,16 +47,12 @@ class CompareChart(QWidget):
     def show_comparison(self, compared: Comparison) -> None:
         """Show another comparison."""
         self._compared = compared
-        self.setFixedHeight(height_of(compared, self._look()))
+        self.setFixedHeight(height_of(compared, self._theme.chart_look))
         self.setAccessibleDescription(compared.sentence)
         self.update()
 
     def _marks(self) -> CompareMarks | None:
-        return marks_of(self._compared, self._look(), self.width()) if self._compared else None
-
-    def _look(self) -> ChartLook:
-        theme = self._theme
-        return ChartLook(theme.roles, theme.font("body"), theme.font("body", bold=True), theme.font("caption"))
+        return marks_of(self._compared, self._theme.chart_look, self.width()) if self._compared else None
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Paint the bars."""
@@ -91,13 +86,18 @@ class CompareModel(QAbstractTableModel):
     def __init__(self, theme: Theme) -> None:
         super().__init__()
         self._theme = theme
+        self._swatches = Swatches(theme)
         self.compared: Comparison | None = None
 
     def show(self, compared: Comparison) -> None:
-        """Show another comparison."""
-        self.beginResetModel()
-        self.compared = compared
-        self.endResetModel()
+        """Show another comparison; where its shape is the same, only figures are painted anew."""
+        if self.compared is not None and _shape(self.compared) == _shape(compared):
+            self.compared = compared
+            self.dataChanged.emit(self.index(0, 0), self.index(self.rowCount() - 1, self.columnCount() - 1))
+        else:
+            self.beginResetModel()
+            self.compared = compared
+            self.endResetModel()
 
     def rowCount(self, parent: Index = ROOT) -> int:
         """Answers, terms, differences."""
@@ -131,8 +131,14 @@ class CompareModel(QAbstractTableModel):
         if role == Qt.ItemDataRole.FontRole:
             return self._theme.font("body", bold=across and section == self.compared.current)
         if role == Qt.ItemDataRole.DecorationRole and not across and (term := self.compared.rows[section].term):
-            return swatch(term, self._theme.colour("text"))
+            return self._swatches.of(term)
         return None
+
+
+def _shape(compared: Comparison) -> tuple[object, ...]:
+    """What stands in the table's headers."""
+    names, titles = [one.name for one in compared.scenarios], [(row.title, row.term) for row in compared.rows]
+    return names, titles, compared.current
 
 
 class CompareView(AnswerView):

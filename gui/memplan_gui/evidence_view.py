@@ -144,9 +144,10 @@ class EvidenceView(AnswerView):
             return
         mode = _mode_of(self.modes.value())
         try:
-            self.sentence.setText(own_sentence(self._answer.estimate, nearest_rows(self._scenario), self._scenario))
+            nearest = nearest_rows(self._scenario)
+            self.sentence.setText(own_sentence(self._answer.estimate, nearest, self._scenario))
             self.every.setText(all_sentence())
-            table = evidence_table(self._scenario, mode, "gb" if self._unit == "gb" else "gib")
+            table = evidence_table(self._scenario, mode, "gb" if self._unit == "gb" else "gib", nearest)
         except MemplanError:
             self.sentence.setText(self._answer.problem)
             table = EvidenceTable((), (), ())

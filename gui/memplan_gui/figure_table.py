@@ -40,12 +40,13 @@ class FigureDelegate(QStyledItemDelegate):
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         """Paint one cell."""
         self.paint_ground(painter, option)
-        text = index.data()
+        model = index.model()  # asked itself: by way of the index each answer would become Qt's and Python's again
+        text = model.data(index, Qt.ItemDataRole.DisplayRole)
         if not text:
             return
-        font = index.data(Qt.ItemDataRole.FontRole)
+        font = model.data(index, Qt.ItemDataRole.FontRole)
         inner = option.rect.adjusted(PADDING, 0, -PADDING, 0)
-        side = index.data(Qt.ItemDataRole.TextAlignmentRole)
+        side = model.data(index, Qt.ItemDataRole.TextAlignmentRole)
         self.write(painter, inner, text, side, font=font if isinstance(font, QFont) else None)
 
     def paint_ground(self, painter: QPainter, option: QStyleOptionViewItem) -> None:

@@ -7,7 +7,6 @@ from PySide6.QtGui import QHelpEvent, QMouseEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QToolTip, QWidget
 
 from memplan_gui.charts.front_marks import FrontMarks, front_marks, paint_front
-from memplan_gui.charts.look import ChartLook
 from memplan_gui.pieces import tip
 from memplan_gui.presenters.make_fit import Front
 from memplan_gui.theme import Theme
@@ -37,9 +36,7 @@ class FrontPicture(QWidget):
         """What is painted where."""
         if self.front is None:
             return None
-        theme = self._theme
-        look = ChartLook(theme.roles, theme.font("body"), theme.font("body", bold=True), theme.font("caption"))
-        return front_marks(self.front, look, self.width(), self.height(), self._chosen)
+        return front_marks(self.front, self._theme.chart_look, self.width(), self.height(), self._chosen)
 
     def sizeHint(self) -> QSize:
         """As little as it can be read at."""

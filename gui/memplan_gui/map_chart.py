@@ -6,7 +6,6 @@ from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QFocusEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPixmap, QResizeEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from memplan_gui.charts.look import ChartLook
 from memplan_gui.charts.map_marks import MapMarks, area_of, paint_cursor, paint_map
 from memplan_gui.charts.still_picture import paint_focus, still_picture
 from memplan_gui.pieces import scaled
@@ -70,8 +69,7 @@ class MapPlot(QWidget):
         return marks.cell_at(at) if marks and at else None
 
     def _marks(self) -> MapMarks | None:
-        theme = self._theme
-        look = ChartLook(theme.roles, theme.font("body"), theme.font("body", bold=True), theme.font("caption"))
+        look = self._theme.chart_look
         return MapMarks(self._chart, area_of(self.width(), self.height(), look), look) if self._chart else None
 
     def _redraw(self) -> None:

@@ -33,6 +33,21 @@ def swatch(term: str, outline: QColor, scale: float = 2.0) -> QPixmap:
     return pixmap
 
 
+class Swatches:
+    """The squares of a table, each painted once for each theme."""
+
+    def __init__(self, theme: Theme) -> None:
+        self._theme = theme
+        self._known: dict[tuple[str, str], QPixmap] = {}
+
+    def of(self, term: str) -> QPixmap:
+        """The square of a term."""
+        key = (term, self._theme.roles.text)
+        if key not in self._known:
+            self._known[key] = swatch(term, self._theme.colour("text"))
+        return self._known[key]
+
+
 class BreakdownModel(QAbstractTableModel):
     """Instants by terms."""
 
@@ -41,7 +56,7 @@ class BreakdownModel(QAbstractTableModel):
         self._theme = theme
         self._table: Breakdown | None = None
         self._is_narrow = False
-        self._swatches: dict[tuple[str, str], QPixmap] = {}
+        self._swatches = Swatches(theme)
 
     @property
     def table(self) -> Breakdown | None:
@@ -130,14 +145,8 @@ class BreakdownModel(QAbstractTableModel):
         if role == Qt.ItemDataRole.FontRole:
             return self._theme.font("body", bold=self._table.terms[section] == TOTAL)
         if role == Qt.ItemDataRole.DecorationRole and self._table.terms[section] in TERM_LOOKS:
-            return self._swatch(self._table.terms[section])
+            return self._swatches.of(self._table.terms[section])
         return None
-
-    def _swatch(self, term: str) -> QPixmap:
-        key = (term, self._theme.roles.text)
-        if key not in self._swatches:
-            self._swatches[key] = swatch(term, self._theme.colour("text"))
-        return self._swatches[key]
 
 
 class LedgerModel(QAbstractTableModel):

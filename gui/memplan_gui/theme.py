@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 # `Qt`, the namespace, takes longer to load than all of this module: it is brought in after the first paint.
 from PySide6.QtCore import QObject, QSize, Signal
@@ -10,6 +10,9 @@ from PySide6.QtGui import QColor, QFont, QFontInfo, QGuiApplication, QPalette
 from PySide6.QtWidgets import QApplication
 
 from memplan_gui.colours import ROLES, Roles, Scheme, high_contrast
+
+if TYPE_CHECKING:
+    from memplan_gui.charts.look import ChartLook
 
 ThemeChoice = Literal["system", "light", "dark"]
 THEME_CHOICES: tuple[ThemeChoice, ...] = ("system", "light", "dark")
@@ -31,6 +34,7 @@ class Theme(QObject):
         self._is_dressed = False
         self._fonts: dict[tuple[TextSize, bool], QFont] = {}
         self._colours: dict[str, QColor] = {}
+        self._chart_look: ChartLook | None = None
         self.body_pixels = max(LEAST_BODY_PIXELS, QFontInfo(app.font()).pixelSize())
         self.caption_pixels = self.body_pixels - 2
         self.heading_pixels = round(self.body_pixels * 1.6)
@@ -92,6 +96,16 @@ class Theme(QObject):
             known = self._colours[role] = QColor(getattr(self.roles, role))
         return known
 
+    @property
+    def chart_look(self) -> ChartLook:
+        """What charts on screen are painted with: one look for all of them, which knows how wide their texts are."""
+        if self._chart_look is None:
+            from memplan_gui.charts.look import ChartLook
+
+            fonts = self.font("body"), self.font("body", bold=True), self.font("caption")
+            self._chart_look = ChartLook(self.roles, *fonts)
+        return self._chart_look
+
     def _wanted_roles(self) -> Roles:
         from PySide6.QtCore import Qt
 
@@ -110,6 +124,7 @@ class Theme(QObject):
 
         self.roles = roles
         self._colours.clear()
+        self._chart_look = None
         self._app.setPalette(palette(roles))
         names = {"chevron": "chevron-down", "close": "close", "check": "check"}
         icons = {key: icon_file(f"{name}-{roles.scheme}").as_posix() for key, name in names.items()}

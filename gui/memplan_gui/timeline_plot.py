@@ -6,7 +6,6 @@ from PySide6.QtCore import QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QFocusEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPixmap, QResizeEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from memplan_gui.charts.look import ChartLook
 from memplan_gui.charts.still_picture import paint_focus, still_picture
 from memplan_gui.charts.timeline_marks import TimelineMarks, marks_of, paint_cursor, paint_timeline
 from memplan_gui.pieces import scaled
@@ -46,9 +45,7 @@ class TimelinePlot(QWidget):
     def marks(self) -> TimelineMarks | None:
         """What is painted where."""
         if self._marks is None and self._chart is not None:
-            theme = self._theme
-            look = ChartLook(theme.roles, theme.font("body"), theme.font("body", bold=True), theme.font("caption"))
-            self._marks = marks_of(self._chart, look, QRectF(self.rect()))
+            self._marks = marks_of(self._chart, self._theme.chart_look, QRectF(self.rect()))
         return self._marks
 
     def show_chart(self, chart: TimelineChart | None) -> None:

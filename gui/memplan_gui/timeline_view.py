@@ -10,7 +10,7 @@ from memplan import Estimate, Scenario, Unit
 from memplan_gui.chart_panel import Legend
 from memplan_gui.charts.chart_pictures import timeline_picture
 from memplan_gui.charts.legend import BEYOND
-from memplan_gui.charts.look import ChartLook, fill_term
+from memplan_gui.charts.look import fill_term
 from memplan_gui.figure_table import PADDING, FigureDelegate, FigureTable, Index
 from memplan_gui.flow_row import FlowRow
 from memplan_gui.pieces import column, label, row, scaled, shown, tool_button
@@ -164,9 +164,7 @@ class TimelineView(AnswerView):
         self._tell()
 
     def _show_legend(self) -> None:
-        theme = self._theme
-        look = ChartLook(theme.roles, theme.font("body"), theme.font("body", bold=True), theme.font("caption"))
-        self.legend.show_texts(_legend_texts(self.chart) if self.chart else [], look)
+        self.legend.show_texts(_legend_texts(self.chart) if self.chart else [], self._theme.chart_look)
 
     def _show_table(self) -> None:
         """The table waits until it is looked at: it has a line for each layer."""

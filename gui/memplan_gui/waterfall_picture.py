@@ -6,7 +6,6 @@ from PySide6.QtCore import QEvent
 from PySide6.QtGui import QHelpEvent, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
-from memplan_gui.charts.look import ChartLook
 from memplan_gui.charts.waterfall_marks import WaterfallMarks, height_of, marks_of, paint_waterfall
 from memplan_gui.pieces import tip
 from memplan_gui.presenters.make_fit import Waterfall
@@ -33,15 +32,11 @@ class WaterfallPicture(QWidget):
 
     def height_in(self, width: int) -> int:
         """The height that it takes in a width."""
-        return height_of(self.chart, self._look(), width) if self.chart else 0
+        return height_of(self.chart, self._theme.chart_look, width) if self.chart else 0
 
     def marks(self) -> WaterfallMarks | None:
         """What is painted where."""
-        return marks_of(self.chart, self._look(), self.width()) if self.chart else None
-
-    def _look(self) -> ChartLook:
-        theme = self._theme
-        return ChartLook(theme.roles, theme.font("body"), theme.font("body", bold=True), theme.font("caption"))
+        return marks_of(self.chart, self._theme.chart_look, self.width()) if self.chart else None
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Make room for as many lines of the legend as there are."""

@@ -12,6 +12,8 @@ from memplan_gui.colours import LIGHT, Roles
 from memplan_gui.pieces import PLAIN_PIXELS
 
 HATCH_SPACING = 6.0
+MOST_TEXTS = 5000
+"""Widths of texts that are remembered: figures change with every edit."""
 
 
 TextKind = Literal["body", "bold", "caption"]
@@ -44,6 +46,8 @@ class ChartLook:
         """How wide a text is."""
         known = self._widths.get((kind, text))
         if known is None:
+            if len(self._widths) >= MOST_TEXTS:
+                self._widths.clear()
             known = self._widths[kind, text] = self._metrics[kind].horizontalAdvance(text)
         return known
 

@@ -67,7 +67,7 @@ class EvidenceTable:
     lines: tuple[EvidenceLine, ...]
 
 
-def evidence_table(scenario: Scenario, mode: Mode, unit: Unit) -> EvidenceTable:
+def evidence_table(scenario: Scenario, mode: Mode, unit: Unit, nearest: Sequence[EvidenceRow]) -> EvidenceTable:
     """The cases nearest to a scenario, or all cases in groups of one sort.
 
     Raises:
@@ -76,7 +76,7 @@ def evidence_table(scenario: Scenario, mode: Mode, unit: Unit) -> EvidenceTable:
     if mode == "nearest":
         name = UNIT_NAMES[unit]
         headers = ("Case", "Kind", f"Known, {name}", "Estimate", "Off by", "Different there", "Source")
-        lines = tuple(_case_line(row, scenario, unit) for row in nearest_rows(scenario))
+        lines = tuple(_case_line(row, scenario, unit) for row in nearest)
         return EvidenceTable(headers, (2, 3, 4), lines)
     title = next(title for title, name in MODES if name == mode).removesuffix("s")
     headers = (title.replace("Familie", "Family"), "Kind", "Cases", "Median", "95%", "Worst", "Worst case")
