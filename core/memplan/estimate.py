@@ -20,7 +20,7 @@ from memplan.memory.setup import Setup
 from memplan.misreadings import misreadings
 from memplan.plan.scenario import Scenario
 from memplan.recipe import recipe_of
-from memplan.result import TERMS, Advice, Basis, CoursePoint, Estimate, Instant, Parameters
+from memplan.result import Advice, Basis, CoursePoint, Estimate, Instant, Parameters
 
 
 def estimate(scenario: Scenario) -> Estimate:
@@ -81,13 +81,16 @@ def _advice(
 
 
 def _whole_process(instant: Instant, buckets: int, over: Overheads) -> Instant:
-    """The instant with what the process holds beside the tensors."""
+    """The instant with what the process holds beside the tensors. What is added comes last in the order of TERMS."""
     terms = dict(instant.bytes_by_term)
     if instant.step and buckets:
         terms["communication buffers"] = terms.get("communication buffers", 0) + buckets
-    terms["allocator slack"] = slack(sum(terms.values()))
-    terms["framework"] = over.workspace + over.context
-    return Instant(instant.name, instant.step, instant.where, {term: terms[term] for term in TERMS if terms.get(term)})
+    beside = slack(sum(terms.values()))
+    if framework := over.workspace + over.context:
+        terms["framework"] = framework
+    if beside:
+        terms["allocator slack"] = beside
+    return Instant(instant.name, instant.step, instant.where, terms)
 
 
 def _course(held: Allocation, over: Overheads) -> tuple[CoursePoint, ...]:

@@ -24,7 +24,15 @@ class PlainModel(QAbstractTableModel):
         self.rows: FigureRows | None = None
 
     def show(self, rows: FigureRows | None, titles: tuple[str, ...] = ()) -> None:
-        """Show other rows, under other titles where some are given; where there are no rows, the titles stay."""
+        """Show other rows, under other titles where some are given; where there are no rows, the titles stay.
+
+        Where there are as many rows as before under the same titles, cells alone are painted anew.
+        """
+        old = self.rows
+        if titles in ((), self._titles) and old and rows and _shape(old) == _shape(rows):
+            self.rows = rows
+            self.dataChanged.emit(self.index(0, 0), self.index(self.rowCount() - 1, self.columnCount() - 1))
+            return
         self.beginResetModel()
         self._titles = titles or self._titles
         self.rows = rows
@@ -61,3 +69,8 @@ class PlainModel(QAbstractTableModel):
         if role == Qt.ItemDataRole.TextAlignmentRole:
             return RIGHT if self.rows is not None and section in self.rows.right else LEFT
         return None
+
+
+def _shape(rows: FigureRows) -> tuple[object, ...]:
+    """How many rows there are, and which columns stand at the right."""
+    return len(rows.cells), rows.right

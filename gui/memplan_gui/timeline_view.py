@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QRectF, QSize
+from PySide6.QtCore import QRectF, QSize, QTimer
 from PySide6.QtGui import QPainter, QResizeEvent
 from PySide6.QtWidgets import QHeaderView, QStackedWidget, QStyleOptionViewItem, QWidget
 
@@ -95,6 +95,9 @@ class TimelineView(AnswerView):
         self._stack = QStackedWidget()
         self._below = QWidget()
         self._arrange()
+        self._rest = QTimer(self)
+        self._rest.setSingleShot(True)
+        self._rest.timeout.connect(self._tell)
         self.steps.chosen.connect(lambda _: self._draw())
         self.kinds.chosen.connect(self._choose_kind)
         self.copy.clicked.connect(self.copy_wanted)
@@ -139,6 +142,11 @@ class TimelineView(AnswerView):
         self._estimate, self._unit = answer.estimate, unit
         self._draw()
 
+    def finish(self) -> None:
+        """Tell at once what is held."""
+        if self._rest.isActive():
+            self._tell()
+
     def showing(self) -> Showing | None:
         """The chart and its table."""
         chart, estimate = self.chart, self._estimate
@@ -161,7 +169,7 @@ class TimelineView(AnswerView):
         self.plot.show_chart(chart)
         self._show_legend()
         self._show_table()
-        self._tell()
+        self._rest.start(0)  # the chart is painted first
 
     def _show_legend(self) -> None:
         self.legend.show_texts(_legend_texts(self.chart) if self.chart else [], self._theme.chart_look)
@@ -183,6 +191,7 @@ class TimelineView(AnswerView):
 
     def _tell(self) -> None:
         """What is held at the moment under the cursor, and which tensors are the largest of it."""
+        self._rest.stop()
         chart, moment, estimate = self.chart, self.plot.moment, self._estimate
         if chart is None or moment is None or estimate is None:
             return

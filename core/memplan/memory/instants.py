@@ -16,7 +16,7 @@ from memplan.memory.storage import Size, rounded
 from memplan.memory.zero import gradients_have_places
 from memplan.plan.hardware import Hardware
 from memplan.plan.training import Training
-from memplan.result import TERMS, Instant, InstantName, TermName, TraceBytes
+from memplan.result import Instant, InstantName, TermName, TraceBytes
 
 _STAGED_BY_UNSLOTH = 3
 """The last layer's input, which is not moved, and two buffers that inputs come back to. Source: unsloth_zoo 2026.10,
@@ -156,40 +156,39 @@ class StepStates:
 
     def instant(self, name: InstantName, moment: Moment) -> Instant:
         """A moment of forward, loss or backward on top of them."""
+        states = self.states
         terms: dict[TermName, int] = {
-            **self._held(self.states.optimizer if self.step > 1 else 0),
+            "weights": states.weights,
+            "adapters": states.adapters,
             "gradients": self.present + moment.gradients,
+            "optimizer states": states.optimizer if self.step > 1 else 0,
+            "master weights": states.master,
             "activations": moment.activations,
             "logits and loss": moment.logits,
             "temporary buffers": moment.temporary,
             "communication buffers": moment.communication,
         }
-        return Instant(name, self.step, moment.where, _in_order(terms))
+        return Instant(name, self.step, moment.where, _without_zeros(terms))
 
     def at_step(self) -> Instant:
         """The optimizer step, whose states are there from the first on."""
-        terms: dict[TermName, int] = {
-            **self._held(self.states.optimizer),
-            "gradients": self.states.gradients,
-            "activations": self.ids,
-            "temporary buffers": self.states.step_temporary,
-        }
-        return Instant("optimizer_step", self.step, "", _in_order(terms))
-
-    def _held(self, optimizer: int) -> dict[TermName, int]:
         states = self.states
-        return {
+        terms: dict[TermName, int] = {
             "weights": states.weights,
             "adapters": states.adapters,
-            "optimizer states": optimizer,
+            "gradients": states.gradients,
+            "optimizer states": states.optimizer,
             "master weights": states.master,
+            "activations": self.ids,
+            "temporary buffers": states.step_temporary,
         }
+        return Instant("optimizer_step", self.step, "", _without_zeros(terms))
 
 
 def once_loaded(states: States, positions: int) -> Instant:
     """What is there before the first step; `positions` are bytes of the model's buffers."""
     terms: dict[TermName, int] = {"weights": states.weights, "adapters": states.adapters, "activations": positions}
-    return Instant("loaded", 0, "", _in_order(terms))
+    return Instant("loaded", 0, "", _without_zeros(terms))
 
 
 def _instants(states: States, walked: Passes, present: int, ids: int, step: int, trains: bool) -> tuple[Instant, ...]:
@@ -198,8 +197,9 @@ def _instants(states: States, walked: Passes, present: int, ids: int, step: int,
     return (*found, on.instant("backward", walked.backward), on.at_step()) if trains else tuple(found)
 
 
-def _in_order(terms: dict[TermName, int]) -> dict[TermName, int]:
-    return {term: terms[term] for term in TERMS if terms.get(term)}
+def _without_zeros(terms: dict[TermName, int]) -> dict[TermName, int]:
+    """Of terms that stand in the order of TERMS, those that are there."""
+    return {term: size for term, size in terms.items() if size}
 
 
 def _trace_bytes(states: States, walked: Passes, present: int, ids: int, trains: bool) -> TraceBytes:
