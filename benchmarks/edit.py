@@ -90,17 +90,23 @@ def value_of(field: str, turn: int) -> object:
     return 2 + turn if field.endswith("micro_batch") else 1024 + 8 * turn
 
 
-def time_edit(window: Window, frames: Frames, field: str, turn: int) -> tuple[Spent, Spent]:
-    """What one edit spent until verdict and view are painted, and until everything is."""
+def answer_edit(window: Window, frames: Frames, field: str, turn: int) -> Spent:
+    """What one edit spent until verdict and view are painted."""
     before = frames.count
     start = Spent.now()
     taken = window.document.edit(window.document.full_path(field), value_of(field, turn))
     QApplication.sendPostedEvents()  # layout and paint wait there; what may follow later waits for timers
-    answered, was_painted = Spent.now(), frames.count > before
-    painted = settle()
-    if not (taken and was_painted):
+    answered = Spent.now().since(start)
+    if not taken or frames.count == before:
         raise RuntimeError(f"An edit of {field} was not painted.")
-    return answered.since(start), painted.since(start)
+    return answered
+
+
+def time_edit(window: Window, frames: Frames, field: str, turn: int) -> tuple[Spent, Spent]:
+    """What one edit spent until verdict and view are painted, and until everything is."""
+    start = Spent.now()
+    answered = answer_edit(window, frames, field, turn)
+    return answered, settle().since(start)
 
 
 def time_edits(window: Window, view: str, turns: Iterator[int], runs: int = RUNS) -> list[tuple[Spent, Spent]]:
@@ -125,9 +131,11 @@ def time_map(window: Window, runs: int = RUNS) -> tuple[list[Spent], list[Spent]
         view.finish()
         settle()
         start = Spent.now()
-        painted.append(time_edit(window, frames, "training.lora.rank", 17 + turn)[0])
+        painted.append(answer_edit(window, frames, "training.lora.rank", 17 + turn))
         view.finish()
-        mapped.append(settle().since(start))
+        QApplication.sendPostedEvents()
+        mapped.append(Spent.now().since(start))
+    settle()
     return painted[WARM_UPS:], mapped[WARM_UPS:]
 
 

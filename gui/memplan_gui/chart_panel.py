@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QPointF, Qt, Signal
-from PySide6.QtGui import QCursor, QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtGui import QCursor, QPainter, QPaintEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QPushButton, QSizePolicy, QToolButton, QToolTip, QWidget
 
 from memplan import Estimate, Scenario, Unit
@@ -83,6 +83,8 @@ class ChartPanel(QWidget):
         self._estimate: Estimate | None = None
         self._unit: Unit = "gib"
         self.chart: StackChart | None = None
+        self._is_stale = False
+        """Another chart is to be shown once the panel is seen."""
         self.plot: StackPlot | None = None
         self.steps = Segmented("Step", STEPS)
         self.steps.set_value("later")
@@ -185,6 +187,12 @@ class ChartPanel(QWidget):
         estimate = self._estimate
         first = self.steps.value() == "first"
         self.chart = stack_chart(estimate, self._unit, first_step=first) if estimate else None
+        self._is_stale = self.plot is not None and not self.isVisible()
+        if not self._is_stale:
+            self._show_chart()
+
+    def _show_chart(self) -> None:
+        """Show the chart as it is; while another view hides it, that waits."""
         shown(self._nothing, self.chart is None)
         if self._still is not None:
             shown(self._still, self.chart is not None)
@@ -228,3 +236,10 @@ class ChartPanel(QWidget):
             QToolTip.showText(QCursor.pos(), tip(band_words(self._estimate.need, self._unit)), self.plot)
         else:
             QToolTip.hideText()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Show what came while another view was in front."""
+        super().showEvent(event)
+        if self._is_stale:
+            self._is_stale = False
+            self._show_chart()
