@@ -29,7 +29,7 @@ class PlainModel(QAbstractTableModel):
         Where there are as many rows as before under the same titles, cells alone are painted anew.
         """
         old = self.rows
-        if titles in ((), self._titles) and old and rows and _shape(old) == _shape(rows):
+        if titles in ((), self._titles) and old and rows and rows.cells and _shape(old) == _shape(rows):
             self.rows = rows
             self.dataChanged.emit(self.index(0, 0), self.index(self.rowCount() - 1, self.columnCount() - 1))
             return
