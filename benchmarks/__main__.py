@@ -66,6 +66,13 @@ def measure_start() -> Table:
     return start.measure()
 
 
+def measure_bundle() -> Table:
+    """The bundle's start beside the start from source."""
+    from benchmarks import bundle
+
+    return bundle.measure()
+
+
 BENCHMARKS: dict[str, Callable[[], Table]] = {
     "estimate": measure_estimate,
     "map": measure_map,
@@ -75,6 +82,7 @@ BENCHMARKS: dict[str, Callable[[], Table]] = {
     "edit": measure_edit,
     "diagnose": measure_diagnose,
     "start": measure_start,
+    "bundle": measure_bundle,
 }
 
 

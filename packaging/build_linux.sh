@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Builds the Linux packages from a checkout: the bundle, NAME.tar.xz and NAME.deb in dist/, and checks each.
+# Builds the Linux packages from a checkout: the bundle, NAME.tar.xz, NAME.deb and NAME.AppImage in dist/, and checks each.
 #
 #     packaging/build_linux.sh          (`make installers` calls it)
 #
-# Needs Debian or its kin: Python, dpkg-deb, xz, strip. Nothing is written outside build/ and dist/.
+# Needs Debian or its kin: Python, dpkg-deb, xz, strip; for the AppImage mksquashfs. Nothing is written outside build/ and dist/.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -26,12 +26,15 @@ bundle=$work/dist/memplan
 "$work/venv/bin/python" packaging/licences.py "$bundle/_internal/licences"
 cp /usr/share/common-licenses/{LGPL-3,GPL-3} "$bundle/_internal/licences/"  # Qt's wheels carry no text of theirs
 "$bundle/memplan" --self-test
+"$python" packaging/breakages.py "$bundle"  # a self-test that passes says something only if it can fail
 
 # The same files give the same archive: times and owners are not those of this build.
 stamp=$(git log -1 --format=%ct 2>/dev/null || echo 0)
 tar --sort=name --mtime="@$stamp" --owner=0 --group=0 --numeric-owner -C "$work/dist" \
   --transform "s,^memplan,$name," -cf - memplan | xz -9 -T1 > "dist/$name.tar.xz"
 packaging/linux/make_deb.sh "$bundle" "$version" dist
+rm -f "dist/$name.AppImage"
+packaging/linux/make_appimage.sh "$bundle" "$version" dist "$python"
 
 "$work/venv/bin/python" packaging/sizes.py "$bundle" "dist/$name.tar.xz" --disk "$MOST_DISK_MB" --archive "$MOST_ARCHIVE_MB"
-(cd dist && sha256sum "$name".tar.xz memplan_"$version"_*.deb > "SHA256SUMS")
+(cd dist && sha256sum "$name".* memplan_"$version"_*.deb > SHA256SUMS)

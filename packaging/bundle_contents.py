@@ -12,7 +12,7 @@ _PLUGINS = {
     "iconengines": r"qsvgicon",
     "imageformats": r"q(svg|jpeg|ico|gif)",
     "styles": r".*",
-    "platforminputcontexts": r"(compose|ibus)",
+    "platforminputcontexts": r"(compose|ibus)platforminputcontextplugin",
     "platformthemes": r"qxdgdesktopportal",
     "printsupport": r".*",
     "xcbglintegrations": r".*",

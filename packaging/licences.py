@@ -11,7 +11,10 @@ import sysconfig
 from importlib.metadata import Distribution, distributions
 from pathlib import Path
 
-NOT_BUNDLED = {"pip", "setuptools", "pyinstaller", "pyinstaller-hooks-contrib", "altgraph", "packaging", "wheel"}
+NOT_BUNDLED = {  # what builds the bundle, and what is left out of it in memplan.spec
+    *("pip", "setuptools", "wheel", "pyinstaller", "pyinstaller-hooks-contrib", "altgraph", "packaging"),
+    *("pillow", "pygments"),
+}
 QT_NOTE = """Qt and PySide6 are used under the GNU Lesser General Public License, version 3 (its text and the GNU
 General Public License that it refers to lie in this folder). They are libraries of their own in _internal/PySide6 and
 _internal/shiboken6: you may replace them by builds of the same interface. Their source: https://code.qt.io and

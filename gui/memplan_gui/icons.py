@@ -12,6 +12,12 @@ from PySide6.QtSvg import QSvgRenderer
 from memplan import resource, text_on
 
 SIZES = (16, 24, 32, 48)
+TINTED = (
+    *("memplan", "advice", "check", "chevron-down", "chevron-right", "close", "plus", "search", "star", "star-filled"),
+    *("verdict-does-not-fit", "verdict-fits", "verdict-tight", "verdict-unknown"),
+)
+IN_STYLE_SHEET = ("check-dark", "check-light", "chevron-down-dark", "chevron-down-light", "close-dark", "close-light")
+"""Pictures that a style sheet cannot tint: one for each scheme."""
 
 
 def icon_file(name: str) -> Path:

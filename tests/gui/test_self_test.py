@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
+from pathlib import Path
+
 import pytest
 from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QApplication, QWidget
 
 from memplan_gui import self_test
+from memplan_gui.icons import IN_STYLE_SHEET, TINTED, icon_file
 
 
 def test_window_views_and_pictures_pass(qapp: QApplication) -> None:
@@ -14,15 +18,14 @@ def test_window_views_and_pictures_pass(qapp: QApplication) -> None:
     for title, attempt in self_test.steps():
         attempt()
         tried.append(title)
-    assert tried[0] == "window"
-    assert {"view Memory", "view Compare", "sheet as PDF, PNG and SVG"} <= set(tried)
+    assert tried[:4] == ["Qt's plug-ins", "fonts", "icons", "window"]
+    assert {"view Memory", "view Compare", "sheet as PDF, PNG and SVG", "sheet on paper"} <= set(tried)
     qapp.setStyleSheet("")
 
 
 def test_a_view_that_paints_nothing_fails(qapp: QApplication, monkeypatch: pytest.MonkeyPatch) -> None:
     steps = self_test.steps()
-    _, open_window = next(steps)
-    open_window()
+    next(attempt for title, attempt in steps if title == "window")()
     _, show_memory = next(steps)
     blank = QImage(100, 100, QImage.Format.Format_RGB32)
     blank.fill(0)
@@ -38,3 +41,36 @@ def test_a_view_that_paints_nothing_fails(qapp: QApplication, monkeypatch: pytes
     *_, (_, close) = steps
     close()
     qapp.setStyleSheet("")
+
+
+def test_a_plug_in_that_is_not_there_is_named_and_nothing_is_drawn(
+    qapp: QApplication, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(self_test.QLibraryInfo, "path", lambda *_: str(tmp_path))
+    ((title, attempt),) = self_test.steps()
+    assert title == "Qt's plug-ins"
+    with pytest.raises(RuntimeError, match="qoffscreen"):
+        attempt()
+
+
+def test_a_system_without_fonts_is_found_out(qapp: QApplication, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(self_test.QFontDatabase, "families", list)
+    attempts = dict(itertools.islice(self_test.steps(), 2))
+    with pytest.raises(RuntimeError, match="empty boxes"):
+        attempts["fonts"]()
+
+
+def test_every_icon_is_tried() -> None:
+    there = {path.stem for path in icon_file("memplan").parent.iterdir()}
+    assert {*TINTED, *IN_STYLE_SHEET} == there
+
+
+def test_an_icon_that_cannot_be_drawn_is_named(
+    qapp: QApplication, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    broken = tmp_path / "close.svg"
+    broken.write_text("<svg", encoding="utf-8")
+    monkeypatch.setattr(self_test, "icon_file", lambda name: broken if name == "close" else icon_file(name))
+    attempts = dict(itertools.islice(self_test.steps(), 3))
+    with pytest.raises(RuntimeError, match=r"close\.svg cannot be drawn"):
+        attempts["icons"]()

@@ -3,32 +3,19 @@
 from __future__ import annotations
 
 import doctest
-import importlib.util
 import plistlib
 import re
 import shutil
+import struct
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 import yaml
 
-ROOT = Path(__file__).parents[2]
-PACKAGING = ROOT / "packaging"
-
-
-def module(name: str) -> ModuleType:
-    """A script of the folder, which is no package: it must not hide PyPI's `packaging`."""
-    spec = importlib.util.spec_from_file_location(f"packaging_{name.replace('/', '_')}", PACKAGING / f"{name}.py")
-    assert spec is not None
-    assert spec.loader is not None
-    found = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = found
-    spec.loader.exec_module(found)
-    return found
+from tests.tools.packaging_scripts import PACKAGING, ROOT, module
 
 
 @pytest.mark.parametrize("name", ["bundle_contents", "sizes", "windows/version_resource", "macos/bundle_info"])
@@ -115,3 +102,22 @@ def test_the_release_runs_what_is_there() -> None:
     }
     for path in re.findall(r"packaging/[\w/.-]+", text):
         assert (ROOT / path).exists(), path
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="an ELF file is at hand on Linux alone")
+def test_sections_of_a_program_are_those_that_it_has() -> None:
+    program = Path(sys.executable).resolve().read_bytes()
+    found = {name: (offset, length) for name, offset, length in module("linux/appimage_runtime").sections(program)}
+    offset, length = found[".interp"]
+    assert b"/ld-linux" in program[offset : offset + length]
+
+
+def test_the_head_of_an_appimage_ends_with_its_table_and_says_nothing_of_the_carriers_updates() -> None:
+    names = b"\0.shstrtab\0.upd_info\0"
+    start = 64 + len(names)
+    table = start + 16
+    header = b"\x7fELF".ljust(40, b"\0") + struct.pack("<Q", table) + bytes(10) + struct.pack("<3H", 64, 2, 0)
+    sections = (struct.pack("<IIQQQQ", 1, 3, 0, 0, 64, len(names)), struct.pack("<IIQQQQ", 11, 1, 0, 0, start, 16))
+    program = header + names + b"gh-releases|them" + b"".join(one.ljust(64, b"\0") for one in sections)
+    runtime = module("linux/appimage_runtime").runtime_of(program + b"hsqs and its files")
+    assert runtime == program.replace(b"gh-releases|them", bytes(16))

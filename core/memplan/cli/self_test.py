@@ -42,6 +42,9 @@ def core_steps() -> Iterator[Step]:
     yield "model types", _model_types
     yield "evidence", _evidence
     yield "help", _help
+    yield "script that measures a run", _probe
+    yield "example of a trainer's recipe", _recipe
+    yield "trainers' configurations", _configurations
     yield "example plan", _example
     for form in ("md", "csv", "html"):
         yield f"report in {form}", partial(_report, form)
@@ -52,11 +55,9 @@ def _window_steps() -> Iterator[Step]:
         click.echo("skipped the window: it is not installed")
         return
     try:
-        steps: Iterator[Step] = import_module("memplan_gui.self_test").steps()
-    except Exception as problem:
+        yield from import_module("memplan_gui.self_test").steps()
+    except Exception as problem:  # what is missing may show itself while the window is made
         yield "window", partial(_fail, problem)
-        return
-    yield from steps
 
 
 def _fail(problem: Exception) -> str:
@@ -87,6 +88,31 @@ def _help() -> str:
     from memplan.resources import resource
 
     return f"{sum(len(resource('help', page).read_text(encoding='utf-8')) for page in _HELP_PAGES)} letters"
+
+
+def _probe() -> str:
+    from memplan.probe_file import probe_script
+
+    return f"{len(probe_script())} letters"
+
+
+def _recipe() -> str:
+    """What the formats' keys mean is read from a file of its own, besides the recipe."""
+    from memplan.exchange import import_files
+    from memplan.resources import resource
+
+    found = import_files([str(resource("examples", "qlora-axolotl.yaml"))], {"hardware.devices": 1})
+    if found.plan is None:
+        raise RuntimeError(f"asks for {found.questions[0].title}")
+    return f"{len(found.notes)} notes"
+
+
+def _configurations() -> str:
+    from memplan.exchange.export import EXPORT_FORMATS, export_scenario
+
+    scenario = _example_plan().scenarios[0]
+    written = [export_scenario(scenario, name).text for name in EXPORT_FORMATS]
+    return f"{sum(map(len, written))} letters in {len(written)} formats"
 
 
 def _example() -> str:
