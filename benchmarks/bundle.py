@@ -23,7 +23,7 @@ def measure() -> Table:
         print(f"There is no bundle at {program}: `make installers` builds one.\n", file=sys.stderr)
         return table(TITLE, [])
     marks = (FIRST, ALL)
-    seconds = time_starts(
+    spent = time_starts(
         {
             "source": (this_python("-m", "memplan", EXAMPLE), marks),
             "bundle": ([str(program.resolve()), EXAMPLE], marks),
@@ -32,6 +32,6 @@ def measure() -> Table:
     )
     timings = []
     for mark, words in ((FIRST, "first paint"), (ALL, "all painted")):
-        source = Timing(f"from source: {words}", seconds["source", mark])
-        timings += [source, Timing(f"bundle: {words}", seconds["bundle", mark], beside=source)]
+        source = Timing.of(f"from source: {words}", spent["source", mark])
+        timings += [source, Timing.of(f"bundle: {words}", spent["bundle", mark], source)]
     return table(TITLE, timings)
