@@ -22,6 +22,10 @@ if TYPE_CHECKING:  # The same names for type checkers and editors; a test holds 
     from memplan.calibration import measured_words as measured_words
     from memplan.catalog import CatalogModel as CatalogModel
     from memplan.catalog import Device as Device
+    from memplan.changes import CHANGES_ORDER as CHANGES_ORDER
+    from memplan.changes import Change as Change
+    from memplan.changes import ChangedField as ChangedField
+    from memplan.changes import changes_between as changes_between
     from memplan.diagnose import NOTHING_FOUND as NOTHING_FOUND
     from memplan.diagnose import Amount as Amount
     from memplan.diagnose import CardPart as CardPart
@@ -212,6 +216,7 @@ if TYPE_CHECKING:  # The same names for type checkers and editors; a test holds 
 _NAMES: dict[str, str] = {
     "calibration": "measured_words",
     "catalog": "CatalogModel Device",
+    "changes": "CHANGES_ORDER Change ChangedField changes_between",
     "diagnose": (
         "NOTHING_FOUND Amount CardPart Cause Diagnosis LeverHelp Match Message OtherProcess Reading diagnose "
         "figures_sentence headline instant_sentence match_words other_matches_sentence read_message_file "

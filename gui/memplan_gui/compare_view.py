@@ -2,29 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
 from PySide6.QtCore import QAbstractTableModel, QEvent, QModelIndex, QPersistentModelIndex, QSize, Qt, Signal
 from PySide6.QtGui import QHelpEvent, QMouseEvent, QPainter, QPaintEvent
-from PySide6.QtWidgets import QHeaderView, QSizePolicy, QToolTip, QWidget
+from PySide6.QtWidgets import QHeaderView, QSizePolicy, QStackedWidget, QToolTip, QWidget
 
 from memplan import Scenario, Unit
 from memplan_gui.answers import Answers
+from memplan_gui.changes_pane import ChangesPane, ScenarioPair
 from memplan_gui.charts.chart_pictures import compare_picture
 from memplan_gui.charts.compare_marks import CompareMarks, height_of, marks_of, paint_comparison
 from memplan_gui.document import PlanDocument
 from memplan_gui.figure_table import FigureTable
-from memplan_gui.pieces import column, label, scaled
+from memplan_gui.pieces import column, label, row, scaled, tool_button
 from memplan_gui.presenters.answer import Answer
 from memplan_gui.presenters.compare import Comparison, bar_words, comparison, comparison_cells
+from memplan_gui.scenario_edits import duplicate_scenario
 from memplan_gui.scroller import Scroller
+from memplan_gui.segmented import Segmented
 from memplan_gui.showing import Showing
 from memplan_gui.tables import LEFT, RIGHT, ROOT, Swatches
 from memplan_gui.theme import Theme
 from memplan_gui.views import AnswerView
 
 Index = QModelIndex | QPersistentModelIndex
+KINDS = (("Side by side", "bars"), ("Change by change", "changes"))
+DUPLICATE_TIP = "Put a copy beside the scenario that is looked at, to try a change in it (Ctrl+D)"
 MOST_CHART_SHARE = 0.5
 """How much of the view the bars may take before they scroll."""
 LEAST_TABLE = 130
@@ -160,15 +166,40 @@ class CompareView(AnswerView):
         self.table.horizontalHeader().setMinimumSectionSize(scaled(110))
         self._bars = Scroller(self.chart)
         self.table.setMinimumHeight(scaled(LEAST_TABLE, 1.5))
-        whole = column(self, spacing=8)
-        whole.addWidget(self.sentence)
-        whole.addWidget(self._bars)
-        whole.addWidget(self.table, 1)
-        self.setFocusProxy(self.table)
+        self.kinds = Segmented("Compare", KINDS)
+        self.kinds.set_value("bars")
+        self.pair = ScenarioPair()
+        self.changes = ChangesPane(self.pair, theme)
+        self.duplicate = tool_button("button", "Duplicate the scenario", text="Duplicate", tip=DUPLICATE_TIP)
+        self.copy = tool_button("button", "Copy the table", text="Copy", tip="Copy the table, with tabs between cells")
+        self._stack = QStackedWidget()
+        self._arrange()
+        self.kinds.chosen.connect(lambda _: self._show())
+        self.pair.chosen.connect(self._show)
+        self.duplicate.clicked.connect(lambda: duplicate_scenario(document))
+        self.copy.clicked.connect(self.copy_wanted)
         self.chart.chosen.connect(document.show_scenario)
         self.table.horizontalHeader().sectionClicked.connect(document.show_scenario)
         self.table.activated.connect(lambda index: document.show_scenario(index.column()))
         answers.others_answered.connect(self._others_answered)
+
+    def _arrange(self) -> None:
+        head = row(spacing=8)
+        head.addWidget(self.kinds)
+        head.addStretch(1)
+        head.addWidget(self.duplicate)
+        head.addWidget(self.copy)
+        side_by_side = QWidget()
+        parts = column(side_by_side, spacing=8)
+        parts.addWidget(self.sentence)
+        parts.addWidget(self._bars)
+        parts.addWidget(self.table, 1)
+        self._stack.addWidget(side_by_side)
+        self._stack.addWidget(self.changes)
+        whole = column(self, spacing=8)
+        whole.addLayout(head)
+        whole.addWidget(self._stack, 1)
+        self.setFocusProxy(self.table)
 
     def show_answer(self, scenario: Scenario, answer: Answer, unit: Unit) -> None:
         """Compare the scenario that is looked at with the others, as far as they are answered."""
@@ -176,7 +207,9 @@ class CompareView(AnswerView):
         self._show()
 
     def showing(self) -> Showing | None:
-        """The bars and their table."""
+        """The bars and their table, or the waterfall and its."""
+        if self._stack.currentWidget() is self.changes:
+            return self.changes.showing()
         compared = self.figures.compared
         if compared is None or not compared.longest:
             return None
@@ -195,6 +228,18 @@ class CompareView(AnswerView):
 
     def _show(self) -> None:
         scenarios = self._document.plan.scenarios
+        several = len(scenarios) > 1
+        self.pair.show_names([one.name for one in scenarios], self._document.current)
+        self.kinds.setEnabled(several)
+        as_changes = several and self.kinds.value() == "changes"
+        self._stack.setCurrentIndex(int(as_changes))
+        self.setFocusProxy(self.changes if as_changes else self.table)
+        if as_changes:
+            self.changes.show_scenarios(scenarios, self._unit)
+        else:
+            self._show_side_by_side(scenarios)
+
+    def _show_side_by_side(self, scenarios: Sequence[Scenario]) -> None:
         known = [self._answers.answer_for(position) for position in range(len(scenarios))]
         estimates = [answer.estimate if answer else None for answer in known]
         compared = comparison(scenarios, estimates, self._document.current, self._unit)

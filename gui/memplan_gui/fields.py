@@ -234,12 +234,18 @@ class ChoiceEdit(QComboBox):
 
     def __init__(self, choices: Sequence[tuple[str, str]], parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._choices = [choice for _, choice in choices]
-        self.addItems([title for title, _ in choices])
+        self._choices: list[str] = []
+        self.set_choices(choices)
         self.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         self.setMinimumContentsLength(8)
         self.setMaxVisibleItems(16)
         self.activated.connect(self._chosen)
+
+    def set_choices(self, choices: Sequence[tuple[str, str]]) -> None:
+        """Offer others: what each is called, and its value."""
+        self.clear()
+        self._choices = [choice for _, choice in choices]
+        self.addItems([title for title, _ in choices])
 
     def value(self) -> Any:
         """The choice that is shown."""

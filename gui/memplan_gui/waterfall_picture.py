@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
 from memplan_gui.charts.waterfall_marks import WaterfallMarks, height_of, marks_of, paint_waterfall
 from memplan_gui.pieces import tip
-from memplan_gui.presenters.make_fit import Waterfall
+from memplan_gui.presenters.waterfall import Waterfall
 from memplan_gui.theme import Theme
 
 

@@ -9,10 +9,11 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from memplan import TERMS, Plan, Scenario, estimate, format_bytes, replaced
+from memplan import CHANGES_ORDER, TERMS, Plan, Scenario, changes_between, estimate, format_bytes, replaced
 from memplan_gui.compare_view import CompareView
 from memplan_gui.document import PlanDocument
 from memplan_gui.presenters.cells import EXACT
+from memplan_gui.presenters.changes import change_cells, change_sentence, change_waterfall
 from memplan_gui.presenters.compare import ONE_ALONE, Comparison, comparison, comparison_cells
 from memplan_gui.window import Window
 
@@ -95,3 +96,123 @@ def test_an_edit_moves_the_figures_at_once(window: Window, view: CompareView) ->
     assert row(after, "Optimizer implementation") == ("Fused", "Fused", "Foreach")
     assert row(after, "Peak")[0] != row(before, "Peak")[0]
     assert row(after, "Peak")[1:] == row(before, "Peak")[1:]
+
+
+# Change by change: the waterfall between two scenarios. What is right: the core's own way, and sums to the byte.
+
+
+def in_changes(window: Window, view: CompareView) -> CompareView:
+    view.kinds.set_value("changes")
+    view.kinds.chosen.emit("changes")
+    QApplication.processEvents()
+    return view
+
+
+def test_bars_stand_where_estimates_on_the_way_do() -> None:
+    other = replaced(FUSED, "training.sequence_length", 8192)
+    way = changes_between(BASE, other)
+    chart = change_waterfall(way, ("base", "other"), "gib")
+    assert [row.title for row in chart.rows] == [
+        "base",
+        "Optimizer implementation: Fused",
+        "Sequence length: 8192",
+        "other",
+    ]
+    assert [row.level for row in chart.rows] == [
+        *(step.estimate.need_bytes for step in way),
+        way[-1].estimate.need_bytes,
+    ]
+    falls, grows = chart.rows[1:3]
+    assert (falls.end, falls.start) == (way[0].estimate.need_bytes, way[1].estimate.need_bytes)
+    assert (grows.start, grows.end) == (way[1].estimate.need_bytes, way[2].estimate.need_bytes)
+    assert falls.figure.startswith("−")
+    assert grows.figure.startswith("+")
+    for row in (falls, grows):
+        assert sum(segment.size for segment in row.segments) == pytest.approx(row.end - row.start, abs=len(TERMS))
+    assert "temporary buffers: −" in falls.tip
+    assert chart.sentence.startswith("The peak grows from ")
+    assert f"Optimizer implementation: Fused ({falls.figure})" in chart.sentence
+
+
+def test_the_table_has_every_change_and_its_figures_come_to_the_difference() -> None:
+    other = replaced(replaced(LONG, "hardware.device", "rtx-4090"), "hardware.headroom", 0.1)
+    cells = change_cells(changes_between(BASE, other), EXACT)
+    assert [row[0] for row in cells.rows] == ["Start", "Sequence length", "Device", "Headroom"]
+    assert cells.rows[2][1:3] == ("A100 SXM4 80 GB", "GeForce RTX 4090")
+    assert sum(int(row[3]) for row in cells.rows[1:]) == int(cells.rows[-1][4]) - int(cells.rows[0][4])
+    assert cells.note == CHANGES_ORDER
+
+
+def test_peaks_on_two_devices_have_a_usable_line_each() -> None:
+    chart = change_waterfall(changes_between(BASE, replaced(BASE, "hardware.device", "rtx-4090")), ("a", "b"), "gib")
+    assert chart.device == ""
+    assert chart.rows[0].usable != chart.rows[-1].usable
+
+
+def test_scenarios_that_are_alike_say_so() -> None:
+    assert change_sentence(changes_between(BASE, BASE), ("a", "b"), "gib") == "“a” and “b” are set up alike."
+
+
+def test_the_scenario_that_is_looked_at_is_held_against_the_first(window: Window, view: CompareView) -> None:
+    in_changes(window, view)
+    assert view.pair.positions == (0, 1)
+    window.document.show_scenario(2)
+    assert view.pair.positions == (0, 2)
+    chart = view.changes.chart
+    assert chart is not None
+    assert (chart.rows[0].title, chart.rows[-1].title) == ("base", "long")
+    view.pair.turn.click()
+    turned = view.changes.chart
+    assert turned is not None
+    assert turned.rows[0].title == "long"
+    assert view.changes.sentence.text() == turned.sentence == view.changes.picture.accessibleDescription()
+
+
+def test_a_copy_is_one_click_away_and_what_is_tried_in_it_is_the_waterfall(window: Window, view: CompareView) -> None:
+    window.document.show_scenario(1)
+    in_changes(window, view)
+    view.duplicate.click()
+    QApplication.processEvents()
+    assert window.answer_panel.views.current_view is view
+    assert window.document.scenario.name == "fused 2"
+    assert view.pair.positions == (1, 2)
+    window.document.edit(window.document.full_path("training.checkpointing"), "full")
+    QApplication.processEvents()
+    chart = view.changes.chart
+    assert chart is not None
+    assert chart.sentence.startswith("The peak ")
+    rows = view.changes.steps.rows
+    assert rows is not None
+    assert rows.cells[1][:3] == ("Checkpointing", "None", "Every layer")
+
+
+def test_the_waterfall_is_what_leaves_while_it_is_in_front(window: Window, view: CompareView) -> None:
+    in_changes(window, view)
+    showing = window.answer_panel.showing()
+    assert showing is not None
+    assert showing.name == "changes"
+    view.kinds.set_value("bars")
+    view.kinds.chosen.emit("bars")
+    showing = window.answer_panel.showing()
+    assert showing is not None
+    assert showing.name == "comparison"
+
+
+def test_without_an_estimate_there_is_no_way_and_it_is_said(window: Window, view: CompareView) -> None:
+    in_changes(window, view)
+    window.document.edit(window.document.full_path("hardware.device"), "no-such-card")
+    QApplication.processEvents()
+    assert view.changes.chart is None
+    assert "no-such-card" in view.changes.sentence.text()
+    assert window.answer_panel.showing() is None
+
+
+def test_one_scenario_alone_has_no_waterfall(open_window: Callable[..., Window]) -> None:
+    window = open_window(PlanDocument(Plan(title="one", scenarios=(BASE,))))
+    window.answer_panel.views.show_view("Compare")
+    view = window.answer_panel.views.view("Compare")
+    assert isinstance(view, CompareView)
+    assert not view.kinds.isEnabled()
+    view.duplicate.click()
+    QApplication.processEvents()
+    assert view.kinds.isEnabled()

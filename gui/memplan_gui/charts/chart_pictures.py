@@ -12,9 +12,10 @@ from memplan_gui.charts.look import ChartLook
 from memplan_gui.charts.map_marks import LEFT, MapMarks, area_of, paint_map
 from memplan_gui.charts.picture import PICTURE_SIZE, Head, Picture, framed, framed_rows
 from memplan_gui.presenters.compare import Comparison
-from memplan_gui.presenters.make_fit import Front, Waterfall
+from memplan_gui.presenters.make_fit import Front
 from memplan_gui.presenters.memory_map import MapChart
 from memplan_gui.presenters.timeline import TimelineChart
+from memplan_gui.presenters.waterfall import Waterfall
 
 TIMELINE_SIZE = QSizeF(960, 540)
 MAP_SIZE = QSizeF(960, 640)

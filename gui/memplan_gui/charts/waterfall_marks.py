@@ -1,4 +1,4 @@
-"""The marks of the waterfall: the peak now, what each lever takes away of it, the peak then."""
+"""The marks of a waterfall: one peak, what each step takes away or adds, another peak."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from memplan_gui.charts.row_pieces import (
     usable_pen,
 )
 from memplan_gui.charts.scale import Scale, axis_end
-from memplan_gui.presenters.make_fit import Waterfall, WaterfallRow
 from memplan_gui.presenters.stack import Segment
 from memplan_gui.presenters.verdict import ICONS
+from memplan_gui.presenters.waterfall import Waterfall, WaterfallRow
 
 ROW_HEIGHT = 30.0
 BAR_HEIGHT = 20.0
@@ -105,13 +105,12 @@ def _paint_bar(painter: QPainter, marks: WaterfallMarks, row: int, one: Waterfal
     for segment in one.segments:
         rect = marks.bar_rect(row, segment.start, segment.end)
         fill_term(painter, rect, segment.term, look.colour("text"))
-    if not one.segments:  # the lever takes more, or nothing: an empty bar says so
+    if not one.segments:  # nothing moves: an empty bar says so
         painter.setPen(QPen(look.colour("text"), 1))
         painter.drawRect(marks.bar_rect(row, one.start, one.end))
-    if one.is_whole and one.end > marks.chart.usable:
-        over = marks.bar_rect(row, marks.chart.usable, one.end)
-        paint_over(painter, look, over)
-    for segment in one.segments:
+    if one.usable is not None and one.end > one.usable:
+        paint_over(painter, look, marks.bar_rect(row, one.usable, one.end))
+    for segment in () if one.is_scaled else one.segments:
         _paint_size(painter, marks, row, segment)
 
 
@@ -139,8 +138,7 @@ def _paint_join(painter: QPainter, marks: WaterfallMarks, row: int) -> None:
     if row + 1 == len(rows):
         return
     one, following = rows[row], rows[row + 1]
-    level = one.end if one.is_whole else one.start if one.segments else one.end
-    x = round(marks.scale.x(level)) + 0.5
+    x = round(marks.scale.x(one.level)) + 0.5
     painter.setPen(QPen(marks.look.colour("muted"), 1))
     top, bottom = marks.bar_rect(row, 0, 0).bottom(), marks.bar_rect(row + 1, following.start, following.end).top()
     painter.drawLine(QPointF(x, top), QPointF(x, bottom))
@@ -148,8 +146,15 @@ def _paint_join(painter: QPainter, marks: WaterfallMarks, row: int) -> None:
 
 def _paint_usable(painter: QPainter, marks: WaterfallMarks) -> None:
     chart, look, area = marks.chart, marks.look, marks.area
-    x = round(marks.scale.x(chart.usable)) + 0.5
     painter.setPen(usable_pen(look))
+    if not chart.device:  # each peak against its own device
+        for row, one in enumerate(chart.rows):
+            if one.usable is not None:
+                bar = marks.bar_rect(row, one.usable, one.usable)
+                x = round(bar.left()) + 0.5
+                painter.drawLine(QPointF(x, bar.top() - 4), QPointF(x, bar.bottom() + 4))
+        return
+    x = round(marks.scale.x(chart.usable)) + 0.5
     painter.drawLine(QPointF(x, area.top() - 2), QPointF(x, area.bottom()))
     text = f"{format_bytes(chart.usable, chart.unit)} usable · {chart.device}"
     paint_usable_label(painter, look, area, x, text)

@@ -33,6 +33,10 @@ class Amounts:
         """
         return format_bytes(num_bytes, self.unit).split(" ")[0] if self.unit else str(num_bytes)
 
+    def signed(self, num_bytes: int) -> str:
+        """A difference without its unit: "−14.4", "+0.40"."""
+        return format_bytes(num_bytes, self.unit, signed=True).split(" ")[0] if self.unit else str(num_bytes)
+
     def titled(self, title: str) -> str:
         """What a column or a row of such figures is called: "Usable, GiB"."""
         return f"{title}, {self.name}"

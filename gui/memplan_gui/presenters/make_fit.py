@@ -7,13 +7,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from memplan import (
-    TERMS,
-    VERDICT_TITLES,
     Candidate,
     Fall,
     Proposal,
     Unit,
-    Verdict,
     format_bytes,
     need_words,
     saving_words,
@@ -21,97 +18,35 @@ from memplan import (
     uses_words,
 )
 from memplan_gui.presenters.cells import Amounts, Cells
-from memplan_gui.presenters.stack import Segment
+from memplan_gui.presenters.waterfall import Waterfall, WaterfallRow, part_row, whole_row
 
 NOW, THEN = "Now", "Then"
 WAY_TITLES = ("Need, up to", "Room", "Time", "Levers")
 STEP_TITLES = ("Lever", "Saves", "Need then", "Peak", "Costs beside time")
 
 
-@dataclass(frozen=True, slots=True)
-class WaterfallRow:
-    """A bar: a whole peak at both ends, between them what a lever takes away."""
-
-    title: str
-    figure: str
-    """What stands behind the bar: the need, or the saving with its sign."""
-    segments: tuple[Segment, ...]
-    start: int
-    end: int
-    is_whole: bool
-    verdict: Verdict
-    """After it."""
-    tip: str
-
-
-@dataclass(frozen=True, slots=True)
-class Waterfall:
-    """All that the chart shows."""
-
-    rows: tuple[WaterfallRow, ...]
-    usable: int
-    device: str
-    unit: Unit
-    sentence: str
-
-    @property
-    def longest(self) -> int:
-        """The furthest that a bar reaches."""
-        return max(row.end for row in self.rows)
-
-    @property
-    def overflows(self) -> bool:
-        """Whether a whole peak reaches beyond what the device gives."""
-        return any(row.is_whole and row.end > self.usable for row in self.rows)
-
-    @property
-    def terms(self) -> tuple[str, ...]:
-        """The terms that some bar has, in stack order."""
-        present = {segment.term for row in self.rows for segment in row.segments}
-        return tuple(term for term in TERMS if term in present)
-
-
 def waterfall_chart(falls: Sequence[Fall], usable: int, device: str, unit: Unit) -> Waterfall:
     """The chart of a way down: the peak now, a bar for each lever, the peak then."""
     first, last = falls[0], falls[-1]
-    rows = [_whole(NOW, first, unit)]
+    rows = [_whole(NOW, first, usable, unit)]
     for before, after in pairwise(falls):
         rows.append(_fallen(before, after, unit))
     if len(falls) > 1:
-        rows.append(_whole(THEN, last, unit))
+        rows.append(_whole(THEN, last, usable, unit))
     return Waterfall(tuple(rows), usable, device, unit, _sentence(falls, usable, unit))
 
 
-def _whole(title: str, fall: Fall, unit: Unit) -> WaterfallRow:
-    segments = tuple(_stacked([(term, fall.terms.get(term, 0)) for term in TERMS], 0))
-    need = format_bytes(fall.need_bytes, unit)
-    parts = "\n".join(f"{one.term}: {format_bytes(one.size, unit)}" for one in segments)
-    tip = f"{need}, {fall.peak}: {VERDICT_TITLES[fall.verdict].lower()}.\n{parts}"
-    return WaterfallRow(title, need, segments, 0, fall.need_bytes, True, fall.verdict, tip)
+def _whole(title: str, fall: Fall, usable: int, unit: Unit) -> WaterfallRow:
+    return whole_row(title, fall.terms, fall.need_bytes, fall.verdict, fall.peak, usable, unit)
 
 
 def _fallen(before: Fall, after: Fall, unit: Unit) -> WaterfallRow:
-    """What a lever takes away, divided as the terms that fell: together they come to the saving."""
-    saving = before.need_bytes - after.need_bytes
-    fell = {term: before.terms.get(term, 0) - after.terms.get(term, 0) for term in TERMS}
-    parts = [(term, size) for term, size in fell.items() if size > 0]
-    whole = sum(size for _, size in parts)
-    start, end = sorted((before.need_bytes, after.need_bytes))
-    scaled = [(term, size * saving // whole) for term, size in parts] if saving > 0 and whole else []
-    segments = tuple(_stacked(scaled, start))
-    figure = saving_words(saving, unit)
+    """What a lever takes away."""
     moved = f"; the peak is then {after.peak}" if after.peak != before.peak else ""
+    figure = saving_words(before.need_bytes - after.need_bytes, unit)
     tip = f"{after.title} changes the need by {figure}{moved}. {_price(after)}"
-    return WaterfallRow(after.title, figure, segments, start, end, False, after.verdict, tip)
-
-
-def _stacked(parts: Sequence[tuple[str, int]], start: int) -> list[Segment]:
-    segments = []
-    for term, size in parts:
-        if size > 0:
-            segments.append(Segment(term, start, size))
-            start += size
-    return segments
+    needs = before.need_bytes, after.need_bytes
+    return part_row(after.title, (before.terms, after.terms), needs, after.verdict, tip, unit)
 
 
 def _sentence(falls: Sequence[Fall], usable: int, unit: Unit) -> str:

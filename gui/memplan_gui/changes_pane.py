@@ -1,0 +1,160 @@
+"""The waterfall between two scenarios of a plan: which two, the chart, its sentence, its table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+from PySide6.QtCore import Signal
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QHeaderView, QWidget
+
+from memplan import CHANGES_ORDER, Change, MemplanError, Scenario, Unit, changes_between
+from memplan_gui.charts.chart_pictures import waterfall_picture
+from memplan_gui.fields import ChoiceEdit
+from memplan_gui.figure_table import FigureTable
+from memplan_gui.pieces import column, label, row, scaled, tool_button
+from memplan_gui.plain_table import PlainModel
+from memplan_gui.presenters.cells import Amounts
+from memplan_gui.presenters.changes import CHANGE_TITLES, change_cells, change_rows, change_waterfall
+from memplan_gui.presenters.waterfall import Waterfall
+from memplan_gui.scroller import Scroller
+from memplan_gui.showing import Showing
+from memplan_gui.theme import Theme
+from memplan_gui.waterfall_picture import WaterfallPicture
+
+WIDTHS = (180, 130, 130, 124, 112, 160)
+WITH_WORDS = 3
+"""Columns that share what room there is beside."""
+LEAST_TABLE = 96
+CHART_SHARE, TABLE_SHARE = 3, 2
+NAME_LETTERS = 20
+
+
+class ScenarioPair(QWidget):
+    """Which two scenarios: the one that is looked at, and what it is held against, until the person chooses."""
+
+    chosen = Signal()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.second = ChoiceEdit(()), ChoiceEdit(())
+        self.turn = tool_button("button", "Turn the two around", text="⇄", tip="Turn the two around")
+        line = row(self, spacing=8)
+        for field, name in ((self.first, "From"), (self.second, "To")):
+            field.setAccessibleName(f"{name} scenario")
+            field.setMinimumContentsLength(NAME_LETTERS)
+            title = label(name, "caption")
+            title.setBuddy(field)
+            line.addWidget(title)
+            line.addWidget(field)
+            field.edited.connect(lambda _: self.chosen.emit())
+        line.addWidget(self.turn)
+        line.addStretch(1)
+        self.turn.clicked.connect(self._turn)
+        self._names: tuple[str, ...] = ()
+        self._current = -1
+
+    @property
+    def positions(self) -> tuple[int, int]:
+        """Of the two in the plan; the same where there is one alone."""
+        return int(self.first.value() or 0), int(self.second.value() or 0)
+
+    def show_names(self, names: Sequence[str], current: int) -> None:
+        """Offer these scenarios. A new one is held against the one before it, any other against the first."""
+        before, old, known = self._names, self._current, self.positions
+        self._names, self._current = tuple(names), current
+        if self._names != before:
+            choices = [(name, str(position)) for position, name in enumerate(names)]
+            self.first.set_choices(choices)
+            self.second.set_choices(choices)
+        if len(names) != len(before):
+            is_new = 0 < len(before) < len(names) and current > 0
+            self._show(current - 1 if is_new else 0, current or min(1, len(names) - 1))
+        elif current not in (old, known[0]):
+            self._show(known[0], current)
+        else:
+            self._show(*known)
+
+    def _show(self, first: int, second: int) -> None:
+        self.first.set_value(str(first))
+        self.second.set_value(str(second))
+
+    def _turn(self) -> None:
+        first, second = self.positions
+        self._show(second, first)
+        self.chosen.emit()
+
+
+class ChangesPane(QWidget):
+    """What each change between the two did to the peak."""
+
+    def __init__(self, pair: ScenarioPair, theme: Theme) -> None:
+        super().__init__()
+        self._pair = pair
+        self._asked: tuple[Scenario, Scenario, Unit] | None = None
+        self.way: tuple[Change, ...] = ()
+        self.sentence = label(wraps=True, selectable=True)
+        self.picture = WaterfallPicture(theme)
+        self.picture.setAccessibleName("From one scenario's peak to the other's, chart")
+        self.steps = PlainModel(CHANGE_TITLES, theme)
+        self.table = FigureTable("What each change contributes to the peak", self.steps, theme)
+        self.table.setMinimumHeight(LEAST_TABLE)
+        self.table.horizontalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
+        self._bars = Scroller(self.picture)
+        self._order = label(CHANGES_ORDER, "caption", wraps=True)
+        whole = column(self, spacing=8)
+        whole.addWidget(pair)
+        whole.addWidget(self.sentence)
+        whole.addWidget(self._bars, CHART_SHARE)
+        whole.addWidget(self._order)
+        whole.addWidget(self.table, TABLE_SHARE)
+        self.setFocusProxy(self.table)
+
+    @property
+    def chart(self) -> Waterfall | None:
+        """The waterfall that is shown."""
+        return self.picture.chart
+
+    def show_scenarios(self, scenarios: Sequence[Scenario], unit: Unit) -> None:
+        """Go from the one to the other, where that was not done yet."""
+        first, second = (scenarios[position] for position in self._pair.positions)
+        asked = first, second, unit
+        if self._asked is not None and all(old is new for old, new in zip(self._asked, asked, strict=True)):
+            return
+        self._asked = asked
+        try:
+            self.way = changes_between(first, second)
+        except MemplanError as problem:
+            self._show((), None, f"There is no way between them: {problem}", unit)
+            return
+        chart = change_waterfall(self.way, (first.name, second.name), unit)
+        self._show(self.way, chart, chart.sentence, unit)
+
+    def showing(self) -> Showing | None:
+        """The waterfall and its table."""
+        chart = self.chart
+        if chart is None:
+            return None
+        table = partial(change_cells, self.way)
+        return Showing("changes", "", chart.sentence, table, partial(waterfall_picture, chart), of_plan=True)
+
+    def _show(self, way: tuple[Change, ...], chart: Waterfall | None, sentence: str, unit: Unit) -> None:
+        self.way = way
+        self.sentence.setText(sentence)
+        self.picture.show_chart(chart)
+        titles = change_cells(way, Amounts(unit)).titles if way else ()
+        self.steps.show(change_rows(way, unit) if way else None, titles)
+        self._share()
+
+    def _share(self) -> None:
+        self._bars.setMaximumHeight(self.picture.height_in(self._bars.viewport().width()))
+        widths = [scaled(width) for width in WIDTHS]
+        spare = max(0, self.table.viewport().width() - sum(widths)) // WITH_WORDS
+        for position, width in enumerate(widths):
+            self.table.setColumnWidth(position, width + (spare if position < WITH_WORDS else 0))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Share the height anew."""
+        super().resizeEvent(event)
+        self._share()
