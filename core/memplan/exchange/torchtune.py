@@ -71,11 +71,18 @@ def recognises(document: Document) -> bool:
 
 _FAMILIES = (
     *("llama3_2_vision", "code_llama2", "llama2", "llama3_1", "llama3_2", "llama3_3", "llama3", "mistral"),
-    *("gemma2", "gemma", "phi3", "phi4", "qwen2_5", "qwen2", "qwen3"),
+    *("gemma2", "gemma", "phi3", "phi4", "qwen2_5", "qwen2"),
 )
-"""The modules of torchtune.models; a builder's name starts with its module's."""
+"""The modules of torchtune.models, 0.6.1; a builder's name starts with its module's."""
+_UNRELEASED = ("qwen3",)
+"""Read, but not written: no release up to 0.6.1 has them."""
 _INSTRUCTED = ("qwen2_5_1_5b", "qwen2_5_7b", "qwen2_5_14b", "qwen2_5_32b", "qwen2_5_72b")
 """Builders that torchtune has as _base and _instruct alone."""
+
+
+def torchtune_models() -> tuple[str, ...]:
+    """The catalog's models that a release of torchtune builds."""
+    return tuple(dict.fromkeys(known for name, known in _MODELS.items() if not name.startswith(_UNRELEASED)))
 
 
 def component_of(catalog_id: str) -> tuple[str, str] | None:
@@ -85,7 +92,7 @@ def component_of(catalog_id: str) -> tuple[str, str] | None:
     ('llama3_1', 'llama3_1_8b')
     """
     name = next((name for name, known in _MODELS.items() if known == catalog_id), None)
-    if name is None:
+    if name is None or name.startswith(_UNRELEASED):
         return None
     family = next(family for family in _FAMILIES if name.startswith(family))
     return family, f"{name}_instruct" if name in _INSTRUCTED else name

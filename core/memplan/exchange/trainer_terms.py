@@ -24,6 +24,9 @@ OPTIMIZERS: dict[str, tuple[str, str | None]] = {
     "adamw_8bit": ("adamw_8bit", None),
     "adamw_torch_8bit": ("adamw_8bit", None),
     "adamw_torch_4bit": ("adamw_4bit", None),
+    "ao_adamw_4bit": ("adamw_4bit", None),
+    "ao_adamw_8bit": ("adamw_8bit", None),
+    "ao_adamw_fp8": ("adamw_fp8", None),
     "paged_adamw_8bit": ("paged_adamw_8bit", None),
     "paged_adamw_32bit": ("paged_adamw_32bit", None),
     "paged_adamw": ("paged_adamw_32bit", None),
@@ -49,7 +52,8 @@ OPTIMIZERS: dict[str, tuple[str, str | None]] = {
     "schedule_free_adamw": ("schedule_free_adamw", None),
     "schedule_free_radam": ("schedule_free_adamw", None),
 }
-"""transformers' names (OptimizerNames, 5.24 and 4.x): the plan's optimizer, and its implementation where torch's."""
+"""transformers' names (OptimizerNames, 5.24 and 4.x) and axolotl's own: the plan's optimizer, and its
+implementation where torch's."""
 
 ATTENTION = {
     "flash_attention_2": "flash",

@@ -36,20 +36,15 @@ def torchtune(scenario: Scenario) -> dict[str, Any]:
     Raises:
         MemplanError: torchtune has no builder of this model.
     """
-    training, hardware = checked(scenario).training, scenario.hardware
+    training = checked(scenario).training
     component = component_of(scenario.model.catalog or "")
     if component is None:
         remedy = "Choose a model of the catalog that torchtune builds, such as meta-llama/Llama-3.1-8B."
         raise MemplanError(f"torchtune has no builder of {model_name(scenario)}.", place="model", remedy=remedy)
     family, builder = component
     folder = f"/tmp/{builder}"
-    length = training.sequence_length
     content: dict[str, Any] = {"output_dir": f"{folder}/out", "model": _torchtune_model(scenario, family, builder)}
-    content["tokenizer"] = {
-        "_component_": f"torchtune.models.{_tokenizer(family)}",
-        "path": f"{folder}/tokenizer.model",
-    }
-    content["tokenizer"]["max_seq_len"] = length
+    content["tokenizer"] = {**_tokenizer(family, folder), "max_seq_len": training.sequence_length}
     content["checkpointer"] = {
         "_component_": "torchtune.training.FullModelHFCheckpointer",
         "checkpoint_dir": folder,
@@ -57,23 +52,54 @@ def torchtune(scenario: Scenario) -> dict[str, Any]:
         "output_dir": "${output_dir}",
         "model_type": _MODEL_TYPES.get(family, family.upper()),
     }
+    content["resume_from_checkpoint"] = False
     content["dataset"] = {"_component_": "torchtune.datasets.alpaca_dataset", "packed": True}
-    content["batch_size"] = training.micro_batch
+    content |= {"seed": None, "shuffle": True, "batch_size": training.micro_batch}
     content["gradient_accumulation_steps"] = training.gradient_accumulation
-    content["optimizer"] = _torchtune_optimizer(scenario)
-    content["optimizer_in_bwd"] = training.optimizer_in_backward
-    loss = "torch.nn.CrossEntropyLoss" if training.loss == "plain" else "torchtune.modules.loss.LinearCrossEntropyLoss"
-    content["loss"] = {"_component_": loss}
-    content |= {"epochs": 1, "device": "cuda", "dtype": training.weights_dtype}
-    content["enable_activation_checkpointing"] = training.checkpointing != "none"
-    content["enable_activation_offloading"] = training.checkpointing == "offload" or hardware.offload.activations
+    content["optimizer"] = _torchtune_optimizer(scenario, family)
+    if adapted(scenario):
+        schedule = "torchtune.training.lr_schedulers.get_cosine_schedule_with_warmup"
+        content["lr_scheduler"] = {"_component_": schedule, "num_warmup_steps": 100}
+    else:
+        # The recipe refuses it where gradients add up.
+        content["optimizer_in_bwd"] = training.optimizer_in_backward and training.gradient_accumulation == 1
+    content["loss"] = {"_component_": _TORCHTUNE_LOSSES[training.loss]}
+    content |= {"epochs": 1, "max_steps_per_epoch": None, "compile": False, "device": "cuda"}
+    content["dtype"] = "fp32" if training.weights_dtype == "fp32" else "bf16"
+    return content | _torchtune_memory(scenario, family) | _torchtune_rest(folder)
+
+
+_TORCHTUNE_LOSSES = {
+    "plain": "torch.nn.CrossEntropyLoss",
+    "chunked": "torchtune.modules.loss.CEWithChunkedOutputLoss",
+    "fused": "torchtune.modules.loss.CEWithChunkedOutputLoss",
+}
+
+
+def _torchtune_memory(scenario: Scenario, family: str) -> dict[str, Any]:
+    """What is recomputed, moved to the host and divided; only whole Llamas have a plan that divides matrices."""
+    training, hardware = scenario.training, scenario.hardware
+    kept = training.checkpointing != "none"
+    content: dict[str, Any] = {"enable_activation_checkpointing": kept}
+    content["enable_activation_offloading"] = kept and (
+        training.checkpointing == "offload" or hardware.offload.activations
+    )
     content["fsdp_cpu_offload"] = hardware.offload.parameters
     content["fsdp_reshard_after_forward"] = hardware.sharding.reshard_after_forward
-    if hardware.tensor_parallel > 1:
+    if _divides_matrices(scenario, family):
         content["tensor_parallel_dim"] = hardware.tensor_parallel
-    if hardware.context_parallel > 1:
-        content["context_parallel_dim"] = hardware.context_parallel
+        content["tensor_parallel_plan"] = {"_component_": "torchtune.models.llama3.base_llama_tp_plan"}
     return content
+
+
+def _divides_matrices(scenario: Scenario, family: str) -> bool:
+    return scenario.hardware.tensor_parallel > 1 and not adapted(scenario) and family.startswith("llama3")
+
+
+def _torchtune_rest(folder: str) -> dict[str, Any]:
+    """What recipes ask for without a default."""
+    log = {"_component_": "torchtune.training.metric_logging.DiskLogger", "log_dir": f"{folder}/out/logs"}
+    return {"metric_logger": log, "log_every_n_steps": 1}
 
 
 def _torchtune_model(scenario: Scenario, family: str, builder: str) -> dict[str, Any]:
@@ -81,20 +107,21 @@ def _torchtune_model(scenario: Scenario, family: str, builder: str) -> dict[str,
     if not adapted(scenario):
         return {"_component_": f"torchtune.models.{family}.{builder}"}
     lora = training.lora
-    prefix = "qlora" if training.method == "qlora" else "lora"
     named = lora.targets
     names = {theirs: own for own, theirs in TARGETS.items()}
     attention = list(TARGETS) if isinstance(named, str) else [names[name] for name in named if name in names]
     mlp = isinstance(named, str) or any(name in MLP_TARGETS for name in named)
-    return {
-        "_component_": f"torchtune.models.{family}.{prefix}_{builder}",
-        "lora_attn_modules": attention,
-        "apply_lora_to_mlp": mlp,
-        "apply_lora_to_output": "lm_head" in named,  # in a list of names, or in all-linear+lm_head
-        "lora_rank": lora.rank,
-        "lora_alpha": 2 * lora.rank,
-        "lora_dropout": lora.dropout,
-    }
+    content: dict[str, Any] = {"_component_": f"torchtune.models.{family}.lora_{builder}"}
+    content["lora_attn_modules"] = attention
+    content["apply_lora_to_mlp"] = mlp
+    if not builder.startswith(_TIED_HEADS):
+        content["apply_lora_to_output"] = "lm_head" in named  # in a list of names, or in all-linear+lm_head
+    content |= {"lora_rank": lora.rank, "lora_alpha": 2 * lora.rank, "lora_dropout": lora.dropout}
+    return {**content, "quantize_base": True} if training.method == "qlora" else content
+
+
+_TIED_HEADS = ("gemma", "qwen2_0_5b", "qwen2_1_5b")
+"""Builders that take no adapter of the head."""
 
 
 _MODEL_TYPES = {
@@ -107,22 +134,31 @@ _MODEL_TYPES = {
 """torchtune's ModelType, where it is not the module's name in capitals."""
 
 
-def _tokenizer(family: str) -> str:
+def _tokenizer(family: str, folder: str) -> dict[str, Any]:
+    """The tokenizer's component and its files, which have other names where it is a table of merges."""
     if family in ("llama2", "code_llama2"):
-        return "llama2.llama2_tokenizer"
-    if family.startswith("llama3"):
-        return "llama3.llama3_tokenizer"
-    base = {"gemma2": "gemma"}.get(family, family)
-    return "phi3.phi3_mini_tokenizer" if base == "phi3" else f"{base}.{base}_tokenizer"
+        name = "llama2.llama2_tokenizer"
+    elif family.startswith("llama3"):
+        name = "llama3.llama3_tokenizer"
+    else:
+        base = {"gemma2": "gemma"}.get(family, family)
+        name = "phi3.phi3_mini_tokenizer" if base == "phi3" else f"{base}.{base}_tokenizer"
+    vocabulary, merges = f"{folder}/vocab.json", f"{folder}/merges.txt"
+    files = {"path": f"{folder}/tokenizer.model"}
+    if family.startswith("qwen"):
+        files = {"path": vocabulary, "merges_file": merges}
+    elif family == "phi4":
+        files = {"vocab_path": vocabulary, "merges_path": merges}
+    return {"_component_": f"torchtune.models.{name}", **files}
 
 
-def _torchtune_optimizer(scenario: Scenario) -> dict[str, Any]:
+def _torchtune_optimizer(scenario: Scenario, family: str) -> dict[str, Any]:
     training = scenario.training
     content: dict[str, Any] = {"_component_": _TORCHTUNE_OPTIMIZERS.get(training.optimizer, "torch.optim.AdamW")}
     content["lr"] = 2e-5
     if training.optimizer == "sgd_momentum":
         content["momentum"] = 0.9
-    if training.optimizer_impl == "fused":
+    if training.optimizer_impl == "fused" and not _divides_matrices(scenario, family):
         content["fused"] = True
     return content
 

@@ -28,24 +28,27 @@ def axolotl(scenario: Scenario) -> dict[str, Any]:
     content["datasets"] = [{"path": "train.jsonl", "type": "alpaca"}]
     content["output_dir"] = "./outputs"
     content["sequence_len"] = training.sequence_length
-    content["sample_packing"] = content["pad_to_sequence_len"] = True
+    ring = hardware.context_parallel > 1
+    # A sequence that is divided goes by flash attention, packed in one row at a time.
+    content["sample_packing"] = not ring or training.micro_batch == 1
+    content["pad_to_sequence_len"] = True
     content["micro_batch_size"] = training.micro_batch
     content["gradient_accumulation_steps"] = training.gradient_accumulation
-    content["optimizer"] = optimizer_name(scenario)
+    content["optimizer"] = _axolotl_optimizer(scenario)
+    if training.optimizer in ("galore", "apollo"):
+        content["optim_target_modules"] = "all_linear"
     content |= {"learning_rate": 0.0002, "num_epochs": 1}
     content |= _axolotl_precision(scenario)
     kept = training.checkpointing
     content["gradient_checkpointing"] = "offload" if kept == "offload" else kept != "none"
-    content["attn_implementation"] = ATTENTION[training.attention]
+    content["attn_implementation"] = ATTENTION["flash" if ring else training.attention]
     content |= _axolotl_loss(scenario)
     if hardware.offload.activations:
         content["activation_offloading"] = True
     if hardware.sharding.strategy in FSDP:
         section = fsdp_config(scenario)
+        section.pop("sharding_strategy", None)  # its FSDP1 frees every unit
         content["fsdp_version"] = section.pop("version")
-        if content["fsdp_version"] == 1:
-            words = ["full_shard" if hardware.sharding.reshard_after_forward else "shard_grad_op", "auto_wrap"]
-            content["fsdp"] = [*words, "offload"] if hardware.offload.parameters else words
         content["fsdp_config"] = section
     if file := deepspeed_file(scenario):
         content["deepspeed"] = file
@@ -53,6 +56,17 @@ def axolotl(scenario: Scenario) -> dict[str, Any]:
         if (size := getattr(hardware, name)) > 1:
             content[f"{name}_size"] = size
     return content
+
+
+def _axolotl_optimizer(scenario: Scenario) -> str:
+    """Muon and torchao's AdamW in fp8 are its own; under FSDP2 torchao's 8-bit AdamW runs, not bitsandbytes'."""
+    if scenario.training.optimizer == "muon":
+        return "muon"
+    if scenario.training.optimizer == "adamw_fp8":
+        return "ao_adamw_fp8"
+    if scenario.training.optimizer == "adamw_8bit" and scenario.hardware.sharding.strategy == "fsdp2":
+        return "adamw_torch_8bit"
+    return optimizer_name(scenario)
 
 
 def _axolotl_adapter(scenario: Scenario) -> dict[str, Any]:
@@ -96,7 +110,8 @@ def _axolotl_loss(scenario: Scenario) -> dict[str, Any]:
     plugins = []
     if training.kernels == "liger":
         plugins.append("axolotl.integrations.liger.LigerPlugin")
-        if training.loss == "fused":
+        # It refuses its own loss beside divided matrices.
+        if training.loss == "fused" and scenario.hardware.tensor_parallel == 1:
             content["liger_fused_linear_cross_entropy"] = True
     elif training.loss == "fused":
         plugins.append("axolotl.integrations.cut_cross_entropy.CutCrossEntropyPlugin")

@@ -13,6 +13,12 @@ DTYPES = {"fp32": "float32", "bf16": "bfloat16", "fp16": "float16"}
 ATTENTION = {"flash": "flash_attention_2", "sdpa": "sdpa", "eager": "eager"}
 STAGES = {"none": 0, "ddp": 0, "zero1": 1, "zero2": 2, "zero3": 3}
 
+NOT_TRANSFORMERS = (
+    *("adamw_hf", "lion", "lion_pytorch", "muon", "paged_adamw"),
+    *("ao_adamw_4bit", "ao_adamw_8bit", "ao_adamw_fp8"),
+)
+"""Names of OPTIMIZERS that transformers 5.24 does not take: gone, or of other trainers."""
+
 
 def model_name(scenario: Scenario) -> str:
     """What a trainer's file calls the model: its id, or the name that the plan gives it."""
@@ -29,10 +35,11 @@ def optimizer_name(scenario: Scenario) -> str:
     """
     training = scenario.training
     wanted = (training.optimizer, training.optimizer_impl)
-    for name, known in OPTIMIZERS.items():
-        if known == wanted:
+    known = {name: meant for name, meant in OPTIMIZERS.items() if name not in NOT_TRANSFORMERS}
+    for name, meant in known.items():
+        if meant == wanted:
             return name
-    same = (name for name, (optimizer, _) in OPTIMIZERS.items() if optimizer == training.optimizer)
+    same = (name for name, (optimizer, _) in known.items() if optimizer == training.optimizer)
     nearest = {"sgd_momentum": "sgd", "adamw_fp8": "adamw_torch_8bit"}
     return next(same, nearest.get(training.optimizer, "adamw_torch"))
 
@@ -86,12 +93,14 @@ def targets(scenario: Scenario) -> str | list[str]:
 def fsdp_config(scenario: Scenario, prefix: str = "") -> dict[str, Any]:
     """FSDP's section; version 1 says by a word what version 2 says by a switch."""
     sharding, offload = scenario.hardware.sharding, scenario.hardware.offload
-    version = 1 if sharding.strategy == "fsdp1" else 2
     freed = sharding.reshard_after_forward
-    word = freed if version == 2 else "FULL_SHARD" if freed else "SHARD_GRAD_OP"
+    says: dict[str, Any] = {f"{prefix}version": 2, f"{prefix}reshard_after_forward": freed}
+    if sharding.strategy == "fsdp1":
+        # accelerate 1.15 reads a strategy of version 1 from this key alone.
+        word = "FULL_SHARD" if freed else "SHARD_GRAD_OP"
+        says = {f"{prefix}version": 1, f"{prefix}sharding_strategy": word}
     return {
-        f"{prefix}version": version,
-        f"{prefix}reshard_after_forward": word,
+        **says,
         f"{prefix}auto_wrap_policy": "TRANSFORMER_BASED_WRAP",
         f"{prefix}offload_params": offload.parameters,
     }

@@ -31,6 +31,8 @@ def arguments(scenario: Scenario) -> dict[str, Any]:
     content["gradient_checkpointing"] = training.checkpointing != "none"
     content |= precision_flags(scenario)
     content["optim"] = optimizer_name(scenario)
+    if training.optimizer in ("galore", "apollo"):
+        content["optim_target_modules"] = "all-linear"
     content |= {"learning_rate": 2e-5, "num_train_epochs": 1, "logging_steps": 10}
     if training.kernels == "liger":
         content["use_liger_kernel"] = True
