@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from memplan.chosen_model import ChosenModel
 from memplan.memory.account import States
@@ -10,8 +10,10 @@ from memplan.memory.instants import Timeline
 from memplan.memory.optimizers import RULES
 from memplan.memory.setup import Setup
 from memplan.memory.states import held_tensors, packed_scale_bytes, weight_bytes
+from memplan.memory.step import Passes
 from memplan.memory.tape import Kept
 from memplan.memory.zero import buckets_in_words
+from memplan.number_formats import BYTES_PER_VALUE
 from memplan.plan.scenario import Scenario
 from memplan.plan.training import Training
 from memplan.result import TERMS, Instant, LedgerRow, Term, TermName
@@ -95,6 +97,8 @@ def _passing_formula(
 ) -> tuple[str, str]:
     batch, sequence = training.micro_batch, training.sequence_length
     tokens = f"{_count(batch * sequence)} tokens"
+    if training.method == "inference" and name in _GENERATION:
+        return _inference_formula(name, f"{tokens} of a prompt" if line.decoded else tokens, chosen, training, line)
     if name == "activations":
         layers = " + ".join(f"{run.count} × {_count(run.walk.kept)}" for run in line.walked.runs[:4])
         more = " + …" if len(line.walked.runs) > 4 else ""
@@ -113,6 +117,43 @@ def _passing_formula(
     return "1.8% of what is allocated: blocks that fragmentation keeps", "median of 49 out-of-memory messages"
 
 
+_GENERATION: tuple[TermName, ...] = ("KV cache", "activations", "logits and loss", "temporary buffers")
+
+
+def _inference_formula(
+    name: TermName, tokens: str, chosen: ChosenModel, training: Training, line: Timeline
+) -> tuple[str, str]:
+    if name == "KV cache":
+        return _cache_formula(training, line), "transformers 5.24, cache_utils.py (DynamicCache); traces"
+    if name == "activations":
+        words = "nothing is kept for backward: ids, positions, masks, and hidden states while a layer reads them"
+        return f"{tokens}; {words}", _TRACES
+    if name == "temporary buffers":
+        return "what operations hold while they run; joined keys and values count as cached", _TRACES
+    vocabulary = _count(chosen.architecture.vocab_size)
+    if line.decoded is None:
+        return f"{tokens} × {vocabulary} entries: logits of every position", _TRACES
+    rows = f"{_count(training.micro_batch)} × {vocabulary} entries"
+    return f"{rows}: logits of the last position, and fp32 copies of them", "transformers 5.24, generation/utils.py"
+
+
+def _cache_formula(training: Training, line: Timeline) -> str:
+    """layers × tensors × shape × bytes, of each kind of layer; once the next token is there."""
+    assert line.decoded is not None, "who generates no text caches nothing"
+    alike: dict[tuple[str, int], int] = {}
+    for row in _cache_rows(line.decoded):
+        key = row.shape, BYTES_PER_VALUE[row.dtype]
+        alike[key] = alike.get(key, 0) + row.count
+    parts = [f"{count} × ({shape}) × {size}" for (shape, size), count in alike.items()]
+    more = " + …" if len(parts) > _MOST_PARTS else ""
+    of = "tensors of all layers × (sequences × heads × tokens × width) × bytes"
+    tokens = _count(training.sequence_length + 1)
+    return f"{tokens} tokens of a sequence; {of} = {' + '.join(parts[:_MOST_PARTS])}{more}"
+
+
+_MOST_PARTS = 4
+
+
 def _tensors(
     name: TermName, chosen: ChosenModel, setup: Setup, training: Training, line: Timeline
 ) -> tuple[LedgerRow, ...]:
@@ -128,9 +169,21 @@ def _tensors(
         rows += [_kept_row(kept, 1) for kept in line.walked.ends.ledger if not _is_loss(kept)]
         last = line.walked.runs[-1].walk
         return tuple(rows + [_kept_row(kept, 1, "recomputed, one layer at a time") for kept in last.recomputed])
+    if name == "KV cache" and line.decoded is not None:
+        return tuple(_cache_rows(line.decoded))
     if name == "logits and loss":
         return tuple(_kept_row(kept, 1) for kept in line.walked.ends.ledger if _is_loss(kept))
     return ()
+
+
+def _cache_rows(decoded: Passes) -> Iterator[LedgerRow]:
+    """What each kind of layer has cached once the next token is there."""
+    alike: dict[Kept, int] = {}
+    for run in decoded.runs:
+        for kept in run.walk.cache_ledger:
+            alike[kept] = alike.get(kept, 0) + run.count
+    for kept, count in alike.items():
+        yield _kept_row(kept, count)
 
 
 def _is_loss(kept: Kept) -> bool:

@@ -12,6 +12,7 @@ TermName = Literal[
     "gradients",
     "optimizer states",
     "master weights",
+    "KV cache",
     "activations",
     "logits and loss",
     "temporary buffers",
@@ -25,6 +26,7 @@ TERMS: tuple[TermName, ...] = (
     "gradients",
     "optimizer states",
     "master weights",
+    "KV cache",
     "activations",
     "logits and loss",
     "temporary buffers",
@@ -34,13 +36,15 @@ TERMS: tuple[TermName, ...] = (
 )
 """Every term, in the order in which charts stack and tables list them."""
 
-InstantName = Literal["loaded", "forward", "loss", "backward", "optimizer_step"]
+InstantName = Literal["loaded", "forward", "loss", "backward", "optimizer_step", "prefill", "decode"]
 INSTANT_TITLES: dict[InstantName, str] = {
     "loaded": "Loaded",
     "forward": "Forward",
     "loss": "Loss",
     "backward": "Backward",
     "optimizer_step": "Optimizer step",
+    "prefill": "Prefill",
+    "decode": "Decode",
 }
 Verdict = Literal["fits", "tight", "does_not_fit"]
 Basis = Literal["traced", "measured", "published", "extrapolated"]
@@ -62,7 +66,7 @@ class LedgerRow:
 
 @dataclass(frozen=True, slots=True)
 class Instant:
-    """The fullest moment of one part of a training step, by term."""
+    """The fullest moment of one part of a training step, or of generating text, by term."""
 
     name: InstantName
     step: int
@@ -116,7 +120,10 @@ class Term:
 
 @dataclass(frozen=True, slots=True)
 class TraceBytes:
-    """Tensors alive on the fullest device as a trace of the framework sees them: the second step, then the first."""
+    """Tensors alive on the fullest device as a trace of the framework sees them: the second step, then the first.
+
+    Of generating text `forward_…` are of prefill, and what follows the first step of decoding; they are 0 elsewhere.
+    """
 
     loaded: int
     optimizer_state: int
@@ -130,6 +137,10 @@ class TraceBytes:
     peak: int
     peak_instant: str
     first_step: Mapping[str, int]
+    decode_peak: int = 0
+    decode_end: int = 0
+    kv_cache: int = 0
+    """What is cached once the next token is made."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,7 +255,7 @@ class Estimate:
     trace: Callable[[], TraceBytes] = field(repr=False, compare=False)
     """Works out `bytes`, which only those who hold estimates against traces ask for."""
     instants: tuple[Instant, ...]
-    """Loaded, then forward, loss, backward and optimizer step of every later step."""
+    """Loaded, then forward, loss, backward and optimizer step of every later step; prefill and decode of generation."""
     first_step: tuple[Instant, ...]
     """Forward, loss, backward and optimizer step of the first step."""
     peak: Instant

@@ -13,6 +13,8 @@ AT: dict[InstantName, str] = {
     "loss": "at the loss",
     "backward": "in backward",
     "optimizer_step": "at the optimizer step",
+    "prefill": "in prefill",
+    "decode": "in decoding",
 }
 _NO_SLOWER = 0.01
 """A change of time below this fraction is none that anyone could measure."""

@@ -20,6 +20,7 @@ TERM_LOOKS: dict[str, TermLook] = {
     "gradients": TermLook("#56B4E9"),
     "optimizer states": TermLook("#0072B2"),
     "master weights": TermLook("#D55E00"),
+    "KV cache": TermLook("#009E73", hatched=True),
     "activations": TermLook("#009E73"),
     "logits and loss": TermLook("#F0E442"),
     "temporary buffers": TermLook("#CC79A7"),

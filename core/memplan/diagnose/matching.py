@@ -13,6 +13,7 @@ from memplan.diagnose.request import SEGMENT_STEP, Request, asked_bytes, says_no
 from memplan.diagnose.state_requests import state_requests
 from memplan.diagnose.walked_requests import walked_requests
 from memplan.number_formats import BYTES_PER_VALUE
+from memplan.result import InstantName
 from memplan.units import MIB
 
 MOST_NAMES = 3
@@ -21,6 +22,14 @@ LEAST_TOKENS = 64
 _OTHER_INSTANT, _OTHER_PLAN, _OTHER_LENGTH = 4.0, 2.0, 1.5
 _SETTING_UP = 0.5
 """Runs die at work more often than while they are set up."""
+_NEAR: tuple[set[InstantName], ...] = (
+    {"loss", "forward"},
+    {"loss", "backward"},
+    {"forward", "prefill"},
+    {"forward", "decode"},
+    {"loss", "prefill"},
+)
+"""Instants that a traceback may take for each other: generation runs the same forward."""
 _CLOSE = 0.05
 """What a plan says is held and what a message says may differ by as much without telling anything."""
 
@@ -109,7 +118,7 @@ def _tokens(asked: Amount, bytes_per_token: int, message: Message) -> tuple[int,
 def _misfit(message: Message, request: Request) -> float:
     found = 0.0 if request.planned else _OTHER_PLAN
     if message.instant is not None and request.instant != message.instant:
-        near = {message.instant, request.instant} in ({"loss", "forward"}, {"loss", "backward"})
+        near = {message.instant, request.instant} in _NEAR
         found += _OTHER_INSTANT / 2 if near else _OTHER_INSTANT
     elif message.instant is None and request.instant == "loaded":
         found += _SETTING_UP

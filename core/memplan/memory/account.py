@@ -71,7 +71,14 @@ def exact_states(
     """
     # What is kept of a step plays no part here: set-ups that differ in nothing else share their states.
     plain = replace(
-        setup, checkpointing=False, selective=False, loss="plain", attention="sdpa", autocast=None, dropout=0.0
+        setup,
+        checkpointing=False,
+        selective=False,
+        loss="plain",
+        attention="sdpa",
+        autocast=None,
+        dropout=0.0,
+        cache="none",
     )
     recipe = Training(
         method=training.method,

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
+from typing import TypeAlias
 
 from memplan.architecture.dividing import share
 from memplan.memory.account import States
 from memplan.memory.instants import StepStates, accumulates, fuller, ids_bytes, once_loaded
+from memplan.memory.moment import Candidate
 from memplan.memory.states import position_bytes
-from memplan.memory.step import Candidate, Moments, Work, moments
+from memplan.memory.step import Moments, Work, decoding, moments
 from memplan.plan.hardware import Hardware
 from memplan.plan.training import Training
 from memplan.result import CoursePoint, Instant, InstantName
@@ -19,6 +21,10 @@ ENDS_SHARE, LOSS_SHARE, STEP_SHARE = 1 / 16, 1 / 4, 1 / 4
 
 Nothing tells how long they take; they are as wide as one needs to see them.
 """
+
+
+Parts: TypeAlias = "tuple[tuple[InstantName, Iterable[Candidate], float], ...]"
+"""Parts of a step: their names, their moments, and how wide what stands outside the layers is."""
 
 
 def course(
@@ -40,13 +46,16 @@ def course(
     trains, num_layers = training.method != "inference", found.num_layers
     wide = max(1.0, STEP_SHARE * num_layers)
     backward = [one.with_at_most(most_gradients) for one in found.backward] if trains else []
+    if training.caches_keys:
+        parts = _generation(found, moments(decoding(work), batch, sequence, every=True))
+    else:
+        parts = _training(found, backward)
     placed = [
-        (name, fuller(one.moment(num_layers), others), one, start, width)
-        for name, one, start, width in _placed(found, backward)
+        (name, fuller(one.moment(num_layers), others), one, start, width) for name, one, start, width in _placed(parts)
     ]
 
     def one_step(number: int) -> Iterator[CoursePoint]:
-        on, at = StepStates(states, present, ids, number), 0.0
+        on, at = StepStates(states, present, ids, number, generates=training.caches_keys), 0.0
         for name, moment, one, start, width in placed:
             held, at = _layers_held(name, one, num_layers), start + width
             yield CoursePoint(complete(on.instant(name, moment)), start, width, one.layer, held, one.begins)
@@ -60,14 +69,26 @@ def course(
     )
 
 
-def _placed(found: Moments, backward: Iterable[Candidate]) -> Iterator[tuple[InstantName, Candidate, float, float]]:
+def _training(found: Moments, backward: Iterable[Candidate]) -> Parts:
+    """Forward, loss and backward."""
+    outside, loss = _widths(found)
+    return (("forward", found.forward, outside), ("loss", (found.loss,), loss), ("backward", backward, outside))
+
+
+def _generation(read: Moments, decoded: Moments) -> Parts:
+    """A prompt read, and the next token made. Neither counts for the other's width."""
+    outside, head = _widths(read)
+    names: tuple[tuple[InstantName, Moments], ...] = (("prefill", read), ("decode", decoded))
+    return tuple(part for name, one in names for part in ((name, one.forward, outside), (name, (one.loss,), head)))
+
+
+def _widths(found: Moments) -> tuple[float, float]:
+    """Of what stands outside the layers, and of the loss."""
+    return max(1.0, ENDS_SHARE * found.num_layers), max(1.0, LOSS_SHARE * found.num_layers)
+
+
+def _placed(parts: Parts) -> Iterator[tuple[InstantName, Candidate, float, float]]:
     """Every moment with where it starts and how long it stays, in widths of a layer."""
-    outside = max(1.0, ENDS_SHARE * found.num_layers)
-    parts: tuple[tuple[InstantName, Iterable[Candidate], float], ...] = (
-        ("forward", found.forward, outside),
-        ("loss", (found.loss,), max(1.0, LOSS_SHARE * found.num_layers)),
-        ("backward", backward, outside),
-    )
     at = 0.0
     for name, candidates, width in parts:
         for layer, group in groupby(candidates, key=lambda one: one.layer):
@@ -81,6 +102,6 @@ def _placed(found: Moments, backward: Iterable[Candidate]) -> Iterator[tuple[Ins
 def _layers_held(name: InstantName, candidate: Candidate, num_layers: int) -> int:
     """Layers whose kept tensors may be alive, the one under way included: they come in forward, and go in backward."""
     if candidate.layer:
-        return candidate.layer - (1 if name == "forward" and candidate.begins else 0)
+        return candidate.layer - (1 if name != "backward" and candidate.begins else 0)
     before_the_layers = candidate.activations == 0
     return 0 if before_the_layers else num_layers

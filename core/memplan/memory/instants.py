@@ -8,10 +8,11 @@ from memplan.architecture.dividing import share
 from memplan.architecture.parts import Architecture
 from memplan.memory.account import States
 from memplan.memory.gathering import Gathering
+from memplan.memory.moment import Moment
 from memplan.memory.setup import Setup
 from memplan.memory.sharding import gradients_leave
 from memplan.memory.states import PACKED_BLOCK, held_tensors, position_bytes
-from memplan.memory.step import Moment, Passes, Work, passes
+from memplan.memory.step import Passes, Work, decoding, passes
 from memplan.memory.storage import Size, rounded
 from memplan.memory.zero import gradients_have_places
 from memplan.plan.hardware import Hardware
@@ -42,6 +43,8 @@ class Timeline:
     walked: Passes
     in_flight: int = 1
     """Micro-batches whose kept tensors are alive at once."""
+    decoded: Passes | None = None
+    """The next token after a sequence that is cached, where text is generated."""
 
 
 def timeline(
@@ -59,11 +62,31 @@ def timeline(
     present = states.gradients if accumulates(work.setup, training, states, hardware) else 0
     positions = position_bytes(work.architecture, sequence)
     ids = ids_bytes(batch, sequence) + positions
+    if training.caches_keys:
+        return _generation(states, walked, passes(decoding(work), batch, sequence), positions, ids)
     later = _instants(states, walked, present, ids, 2, trains)
     first = _instants(states, walked, present, ids, 1, trains) if trains else ()
     later = (once_loaded(states, positions), *later)
     traced = replace(_trace_bytes(states, walked, present, ids, trains), loaded=states.loaded + positions)
     return Timeline(later, first, traced, walked, work.in_flight)
+
+
+def _generation(states: States, read: Passes, decoded: Passes, positions: int, ids: int) -> Timeline:
+    """The instants of reading a prompt and of making the next token."""
+    on = StepStates(states, 0, ids, 2, generates=True)
+    base, bytes_ = states.loaded + states.master, _trace_bytes(states, read, 0, ids, trains=False)
+    prefill, decode = on.instant("prefill", read.fullest), on.instant("decode", decoded.fullest)
+    peaks = base + read.fullest.total, base + decoded.fullest.total
+    traced = replace(
+        bytes_,
+        loaded=states.loaded + positions,
+        peak=max(peaks),
+        peak_instant="prefill" if peaks[0] >= peaks[1] else "decode",
+        decode_peak=peaks[1],
+        decode_end=base + decoded.forward_end.total,
+        kv_cache=decoded.forward_end.gradients,
+    )
+    return Timeline((once_loaded(states, positions), prefill, decode), (), traced, read, decoded=decoded)
 
 
 def work_of(
@@ -153,6 +176,8 @@ class StepStates:
     ids: int
     step: int
     """1 for the first step, 2 for every later one."""
+    generates: bool = False
+    """Whether what takes the place of gradients is a cache of keys and values."""
 
     def instant(self, name: InstantName, moment: Moment) -> Instant:
         """A moment of forward, loss or backward on top of them."""
@@ -160,9 +185,10 @@ class StepStates:
         terms: dict[TermName, int] = {
             "weights": states.weights,
             "adapters": states.adapters,
-            "gradients": self.present + moment.gradients,
+            "gradients": 0 if self.generates else self.present + moment.gradients,
             "optimizer states": states.optimizer if self.step > 1 else 0,
             "master weights": states.master,
+            "KV cache": moment.gradients if self.generates else 0,
             "activations": moment.activations,
             "logits and loss": moment.logits,
             "temporary buffers": moment.temporary,

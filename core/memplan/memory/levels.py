@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from memplan.memory.account import States
 from memplan.memory.instants import accumulates, before_the_walk, beside_the_ids
+from memplan.memory.moment import Candidate
 from memplan.memory.states import position_bytes
-from memplan.memory.step import Candidate, Work, moments
+from memplan.memory.step import Work, decoding, moments
 from memplan.memory.storage import Level
 from memplan.memory.symbols import Symbols, fullest
 from memplan.plan.hardware import Hardware
@@ -46,7 +47,11 @@ def levels_of(
             Level(level.total - excess, level.gradients - excess)
             for level, excess in zip(backward, excesses, strict=True)
         ]
-    plain = (*_on_top((*found.forward, found.loss, found.forward_end), before), at_step)
+    passes = [found]
+    if training.caches_keys:
+        passes.append(moments(decoding(work), symbols.batch, symbols.sequence))
+    forward = [level for one in passes for level in _on_top((*one.forward, one.loss, one.forward_end), before)]
+    plain = (*forward, at_step)
     return StepLevels(symbols, fullest((*plain, *backward)))
 
 

@@ -51,6 +51,8 @@ class Setup:
     """Devices that divide norms and residuals along the sequence."""
     context_parts: int = 1
     """Devices that divide the sequence of everything, attention included."""
+    cache: Literal["none", "prefill", "decode"] = "none"
+    """Whether keys and values are cached: as a prompt is read, or as the next token is made on top of it."""
 
     @classmethod
     def of(cls, training: Training, stack: Stack = TRACED) -> Setup:
@@ -83,6 +85,7 @@ class Setup:
             loss="fused" if training.kernels == "liger" else training.loss,
             stack=stack,
             saved=lora.modules_to_save if method in ("lora", "qlora") else (),
+            cache="prefill" if training.caches_keys else "none",
         )
 
     @property

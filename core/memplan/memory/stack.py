@@ -70,6 +70,19 @@ class Stack:
         return self.version < (5, 0)
 
     @property
+    def caches_latents(self) -> bool:
+        """Whether latent attention caches what keys and values are made of; before transformers 5 it cached these."""
+        return self.version >= (5, 0)
+
+    @property
+    def selects_experts_to_decode(self) -> bool:
+        """Whether generation decodes with copies of the matrices of the experts chosen: on devices, in transformers 5.
+
+        Source: transformers 5.24, generation/utils.py (_optimize_model_for_decode), integrations/moe.py.
+        """
+        return self.version >= (5, 0)
+
+    @property
     def upcasts_in_model(self) -> bool:
         """Up to 4.45 the model itself turns its logits into fp32, which frees the 16-bit ones."""
         return self.version < (4, 46)

@@ -4,32 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 from memplan.architecture.parts import Architecture, Layer
 from memplan.memory.gathering import NOTHING, Gathering
+from memplan.memory.moment import Candidate, Moment
 from memplan.memory.peak import Peak
 from memplan.memory.setup import Setup
-from memplan.memory.storage import ACTIVATIONS, GRADIENTS, LOGITS, TEMPORARY, Level, Size
+from memplan.memory.storage import GRADIENTS, TEMPORARY, Level, Size
 from memplan.memory.walk_ends import EndsWalk, walk_ends
 from memplan.memory.walk_layer import LayerWalk, walk_layer
-
-
-@dataclass(frozen=True, slots=True)
-class Moment:
-    """What forward and backward hold at one moment, on top of the states: bytes by kind, and where it stands."""
-
-    activations: int
-    logits: int
-    temporary: int
-    gradients: int
-    communication: int = 0
-    where: str = ""
-
-    @property
-    def total(self) -> int:
-        """All of it."""
-        return self.activations + self.logits + self.temporary + self.gradients + self.communication
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +74,11 @@ class Passes:
     runs: tuple[Run, ...]
     on_host: int = 0
     """What layers keep that waits in the host's memory."""
+
+    @property
+    def fullest(self) -> Moment:
+        """The fullest moment of a pass without a way back."""
+        return max(self.forward, self.loss, self.forward_end, key=lambda one: one.total)
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,13 +143,14 @@ def moments(work: Work, batch: Size, sequence: Size, *, every: bool = False) -> 
     last_buffer = gathered.layers.get(runs[-1].layer, NOTHING).buffer
     communication = gathered.root.weights + held + last_buffer + gathered.at_loss + gathered.reused_after(0)
     root_stays = 0 if gathered.reshards else gathered.root.weights
-    forward_end = Candidate(ends.forward_end, kept, held + root_stays)
+    cache = sum(run.count * run.walk.cache for run in runs)
+    forward_end = Candidate(ends.forward_end, kept, held + root_stays, cache)
     beside = work.backward_buckets
     ahead = _held_ahead(work, batch, sequence, ends.gradients) if work.setup.stack.runs_out_of_order else 0
     after, back = _without_gradients(ends, runs) if work.applies_gradients else (ends, runs)
     return Moments(
         forward=tuple(_forward(ends, runs, kept, cached, gathered, every=every)),
-        loss=Candidate(ends.loss, kept + cached, communication, where="head and loss"),
+        loss=Candidate(ends.loss, kept + cached, communication, cache, where=_head_words(work)),
         forward_end=forward_end,
         backward=tuple(
             one.with_more(beside, ahead) for one in _backward(after, back, kept, gathered, held, every=every)
@@ -172,6 +161,15 @@ def moments(work: Work, batch: Size, sequence: Size, *, every: bool = False) -> 
         runs=runs,
         on_host=on_host,
     )
+
+
+def _head_words(work: Work) -> str:
+    return "head" if work.setup.cache != "none" else "head and loss"
+
+
+def decoding(work: Work) -> Work:
+    """The work of making the next token after a sequence whose keys and values are cached."""
+    return replace(work, setup=replace(work.setup, cache="decode"))
 
 
 def passes(work: Work, batch: int, sequence: int, most_gradients: int | None = None) -> Passes:
@@ -220,59 +218,6 @@ def _less_gradients(peak: Peak, num_bytes: Size) -> Peak:
     return Peak(peak.total - num_bytes, tally, levels)
 
 
-_NOTHING = (0, 0, 0, 0)
-
-
-class Candidate(NamedTuple):
-    """A moment that may be the fullest: a walk's peak, and what stands beside it."""
-
-    peak: Peak
-    activations: int
-    communication: int
-    gradients: int = 0
-    beside: tuple[int, ...] = _NOTHING
-    where: str = ""
-    layer: int = 0
-    """The layer it stands in, counted from 1; 0 for outside the layers."""
-    begins: bool = False
-    """What is held as the layer begins, which is no fullest moment."""
-
-    def total(self) -> int:
-        """All of it."""
-        return sum(self.peak.tally) + self.activations + self.communication + self.gradients + sum(self.beside)
-
-    def with_more(self, buckets: int, activations: Size) -> Candidate:
-        """The same beside buckets and more activations."""
-        return self._replace(communication=self.communication + buckets, activations=self.activations + activations)
-
-    def with_at_most(self, gradients: int | None) -> Candidate:
-        """The same without the gradients that a model does not have whose layers were assumed."""
-        if gradients is None:
-            return self
-        excess = self.peak.tally[GRADIENTS] + self.gradients + self.beside[GRADIENTS] - gradients
-        return self._replace(gradients=self.gradients - excess) if excess > 0 else self
-
-    def levels(self) -> Iterator[Level]:
-        """Every level of the walk that may be the fullest, with what stands beside it."""
-        own, beside = self.peak, sum(self.beside) + self.activations + self.communication + self.gradients
-        gradients = self.gradients + self.beside[GRADIENTS]
-        for total, its_gradients in own.levels or (Level(sum(own.tally), own.tally[GRADIENTS]),):
-            yield Level(total + beside, its_gradients + gradients)
-
-    def moment(self, num_layers: int = 0) -> Moment:
-        """The moment, divided by kind, with its place in words."""
-        tally, beside = self.peak.tally, self.beside
-        place = f"layer {self.layer} of {num_layers}" if self.layer else ""
-        return Moment(
-            activations=tally[ACTIVATIONS] + self.activations + beside[ACTIVATIONS],
-            logits=tally[LOGITS] + beside[LOGITS],
-            temporary=tally[TEMPORARY] + beside[TEMPORARY],
-            gradients=tally[GRADIENTS] + self.gradients + beside[GRADIENTS],
-            communication=self.communication,
-            where=f"{self.where} {place}".strip(),
-        )
-
-
 def _held_after_forward(runs: tuple[Run, ...], gathered: Gathering) -> int:
     """Weights that stay gathered from forward to backward."""
     if gathered.reshards:
@@ -286,8 +231,9 @@ def _forward(
     """The fullest moments before the loss: what earlier layers keep grows, so they are the last layers of runs."""
     first, root = runs[0].walk, gathered.root
     stays = first.input_bytes if ends.input_stays and not first.keeps_input else 0
-    yield Candidate(ends.start, 0, root.weights + root.buffer + gathered.at_start, where=ends.places[0])
-    before, position = ends.held_in_forward, 0
+    arriving = root.weights + root.buffer + gathered.at_start
+    yield Candidate(ends.start, 0, arriving, _cached_before(runs), where=ends.places[0])
+    before, position, cache = ends.held_in_forward, 0, _cached_before(runs)
     buffer, held = root.buffer, root.weights
     for run in runs:
         walk, unit = run.walk, gathered.layers.get(run.layer, NOTHING)
@@ -298,19 +244,27 @@ def _forward(
         for done in range(run.count) if every else sorted(ends_of_run):
             layer = position + done + 1
             earlier = before + done * (walk.kept + walk.cached) + (stays if layer > 1 else 0)
+            others = cache + done * (walk.cache - walk.cached_before)  # this layer's included, as it is before it
             there = held if gathered.reshards else held + done * unit.weights
             waiting = unit.buffer if done else buffer
             if every:
-                yield Candidate(entry, earlier, there + waiting, layer=layer, begins=True)
+                yield Candidate(entry, earlier, there + waiting, others, layer=layer, begins=True)
             if unit is not NOTHING:
-                yield Candidate(entry, earlier, there + waiting + arriving, where="gathering", layer=layer)
+                yield Candidate(entry, earlier, there + waiting + arriving, others, where="gathering", layer=layer)
             if every or done == last:
-                yield Candidate(walk.forward, earlier, there + unit.weights + unit.buffer, layer=layer)
+                others -= walk.cached_before
+                yield Candidate(walk.forward, earlier, there + unit.weights + unit.buffer, others, layer=layer)
         before += run.count * (walk.kept + walk.cached)
+        cache += run.count * (walk.cache - walk.cached_before)
         position += run.count
         buffer = unit.buffer
         held += 0 if gathered.reshards else run.count * unit.weights
-    yield Candidate(ends.model_end, kept + cached + stays, held + buffer, where=ends.places[1])
+    yield Candidate(ends.model_end, kept + cached + stays, held + buffer, cache, where=ends.places[1])
+
+
+def _cached_before(runs: tuple[Run, ...]) -> Size:
+    """Keys and values of earlier tokens, of all layers."""
+    return sum(run.count * run.walk.cached_before for run in runs)
 
 
 def _beside(ends: EndsWalk, left: tuple[Run, ...]) -> tuple[Size, ...]:

@@ -13,6 +13,8 @@ BLOCK_BYTES = 512
 
 ACTIVATIONS, LOGITS, TEMPORARY, GRADIENTS = range(4)
 """What a storage counts as; the index into a tally."""
+CACHED = GRADIENTS
+"""Keys and values that are cached: they take the place of gradients in a tally, which inference has none of."""
 
 
 def rounded(num_bytes: Size) -> Size:

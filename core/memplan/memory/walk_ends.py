@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from memplan.architecture.parts import Architecture
 from memplan.memory.blocks.context import Context
-from memplan.memory.blocks.model import LossState, embed, finish, positions_and_masks
+from memplan.memory.blocks.model import LossState, embed, finish, given_ids, positions_and_masks
 from memplan.memory.peak import Peak, now_of, peak_of, tape_for, way_back_from
 from memplan.memory.recording import Ledger, Reading, Recordings
 from memplan.memory.setup import Setup
@@ -117,7 +117,7 @@ def walk_ends_on(
     """Walk what stands before and after the layers on a tape of the caller's."""
     ctx = Context(tape, setup, batch, sequence)
     meter = tape.meter
-    ids = tape.new((batch, sequence), "int64")
+    ids, so_far = given_ids(ctx, architecture.vocab_size)
     hidden = (batch, ctx.rows, architecture.hidden_size)
     if architecture.starts:
         x, embed_locals, input_stays = embed(ctx, architecture, ids)
@@ -133,7 +133,9 @@ def walk_ends_on(
     state = finish(ctx, architecture, last, ids, embed_locals, model_locals, with_loss, lambda: _noted(meter))
     loss_peak = peak_of(meter)
     tape.release_casts()
+    del so_far[-1:]  # the new token's logits take the place of the last one's
     forward_end = now_of(meter)
+    del so_far
     if setup.stack.releases_outputs:
         state.logits = None
     loss_backward, held_in_backward, embedding_backward = _backward(ctx, state, way_back, with_loss)

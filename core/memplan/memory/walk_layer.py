@@ -6,13 +6,14 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from memplan.architecture.parts import Layer
+from memplan.memory.blocks.caching import Left, as_before, in_cache
 from memplan.memory.blocks.context import Context
 from memplan.memory.blocks.layers import layer as layer_block
 from memplan.memory.blocks.model import positions_and_masks
 from memplan.memory.peak import Peak, peak_of, tape_for, way_back_from
 from memplan.memory.recording import Ledger, Reading, Recordings
 from memplan.memory.setup import Setup
-from memplan.memory.storage import GRADIENTS, TEMPORARY, Meter, Size, Storage
+from memplan.memory.storage import CACHED, GRADIENTS, TEMPORARY, Meter, Size, Storage
 from memplan.memory.tape import Tape, Tensor
 
 
@@ -37,8 +38,14 @@ class LayerWalk:
     """With everything the layer kept and the gradient of its output."""
     gradients: Size
     """Parameter gradients that stay."""
+    cache: Size
+    """Keys and values that stay cached once the layer is through."""
+    cached_before: Size
+    """Those of earlier tokens, which are there when it starts, and within `forward`."""
     ledger: Ledger
     """What is held from forward to backward."""
+    cache_ledger: Ledger
+    """What is cached once the layer is through."""
     recomputed: Ledger
     """What a checkpointed layer holds while its backward runs."""
 
@@ -71,7 +78,10 @@ def _read(walk: LayerWalk, reading: Reading) -> LayerWalk:
         output_bytes=reading.amount(walk.output_bytes),
         backward=reading.peak(walk.backward),
         gradients=reading.amount(walk.gradients),
+        cache=reading.amount(walk.cache),
+        cached_before=reading.amount(walk.cached_before),
         ledger=walk.ledger.read(reading),
+        cache_ledger=walk.cache_ledger.read(reading),
         recomputed=walk.recomputed.read(reading),
     )
 
@@ -104,10 +114,14 @@ def walk_layer_on(
     meter = tape.meter
     positions_and_masks(ctx, [spec], Tape())  # the model's; they count once, with the ends
     hidden = spec.attention.output.outputs
+    if setup.cache == "decode":
+        as_before(ctx, spec.attention.window, _left_by_a_token(spec, replace(setup, cache="prefill"), input_dtype))
+    cached_before = meter.now
     given = [tape.leaf((batch, ctx.rows, hidden), input_dtype, needs_grad=input_needs_grad)]
     tape.bare_input = given[0].storage if input_is_bare else None
     done = _forward(ctx, spec, given)
-    kept, num_kept = meter.now, len(tape.kept)
+    cache = meter.tally[CACHED]
+    kept, num_kept = meter.now - cache, len(tape.kept)
     meter.restart()
     if done.way_back is not None:
         _backward(ctx, spec, done, kept)
@@ -122,10 +136,23 @@ def walk_layer_on(
         output_dtype=done.output_dtype,
         output_needs_grad=done.needs_grad,
         backward=peak_of(meter),
-        gradients=meter.tally[GRADIENTS],
+        gradients=meter.tally[GRADIENTS] - cache,
+        cache=cache,
+        cached_before=cached_before,
         ledger=Ledger(tuple(tape.kept[:num_kept])),
+        cache_ledger=Ledger(tuple(in_cache(ctx, spec.attention))),
         recomputed=Ledger(tuple(tape.kept[num_kept:])),
     )
+
+
+@lru_cache(maxsize=256)
+def _left_by_a_token(spec: Layer, setup: Setup, input_dtype: str) -> Left:
+    """What a prompt of one token leaves in the layer's cache."""
+    tape: Tape = tape_for(setup, False, Meter())
+    ctx = Context(tape, setup, 1, 1)
+    positions_and_masks(ctx, [spec], tape)
+    layer_block(ctx, spec, tape.new((1, 1, spec.attention.output.outputs), input_dtype))
+    return Left.of(ctx)
 
 
 @dataclass(slots=True)

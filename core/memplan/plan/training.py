@@ -101,6 +101,21 @@ class Freeze(BaseModel):
     head: bool = Field(True, title="Train head", description="Whether the output head (and the final norm) trains.")
 
 
+class Inference(BaseModel):
+    """What a pass without training is for: to generate text, or to score it."""
+
+    model_config = STRICT
+
+    kv_cache: bool = Field(
+        True,
+        title="KV cache",
+        description=(
+            "Generate text: keep keys and values of a prompt as long as the sequence length, and make the next token. "
+            "Off: one pass that keeps none and gives every position's logits, as in evaluation."
+        ),
+    )
+
+
 class Training(BaseModel):
     """How the model is trained."""
 
@@ -124,6 +139,9 @@ class Training(BaseModel):
         default_factory=Quantization, title="Quantisation", description="The packed base of QLoRA."
     )
     freeze: Freeze = Field(default_factory=Freeze, title="Freeze", description="What trains under method freeze.")
+    inference: Inference = Field(
+        default_factory=Inference, title="Inference", description="What is done where nothing trains."
+    )
     weights_dtype: WeightsDtype = Field("bf16", title="Weights", description="What the model is loaded in.")
     autocast: Literal["none", "bf16", "fp16"] = Field(
         "none",
@@ -204,3 +222,8 @@ class Training(BaseModel):
             "norms in fp32 and the rest of what is not quantised in 16 bit."
         ),
     )
+
+    @property
+    def caches_keys(self) -> bool:
+        """Whether keys and values of earlier tokens are kept for later ones."""
+        return self.method == "inference" and self.inference.kv_cache

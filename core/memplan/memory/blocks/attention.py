@@ -7,6 +7,7 @@ from memplan.architecture.linear_parts import StateMixer
 from memplan.architecture.parts import Attention
 from memplan.memory import operations as op
 from memplan.memory import products
+from memplan.memory.blocks.caching import cached
 from memplan.memory.blocks.context import Context
 from memplan.memory.blocks.joining import sliced
 from memplan.memory.blocks.joining import split as cut
@@ -29,6 +30,7 @@ def attention(ctx: Context, spec: Attention, x: Tensor) -> Tensor:
             q, k = rotary(ctx, spec, q, k, held if spec.rotary.inline else None)
         if spec.unit_heads:
             q, k = unit_length(ctx.tape, q), unit_length(ctx.tape, k)
+        k, v = cached(ctx, spec.window, (k, v))
         if spec.scaled_queries == "in_fp32":
             scales = ctx.tape.new((1, 1, ctx.sequence, 1), "fp32")
             q = op.to(ctx.tape, op.mul_by_constant(ctx.tape, q, scales, "temperatures"), q.dtype)
@@ -184,7 +186,7 @@ def scores(
             cast = tape.new(_square(ctx, spec), tape.autocast) if tape.autocast else None
             return products.flash_attention(tape, q, k, v, cast, context_parts=parts)
         # The kernel takes a mask of numbers, made from the model's mask of yes and no at each call.
-        numbers = tape.new((ctx.batch, 1, ctx.sequence, ctx.sequence), tape.autocast or q.dtype)
+        numbers = tape.new((ctx.batch, 1, ctx.sequence, k.shape[2]), tape.autocast or q.dtype)
         return products.flash_attention(tape, q, k, v, numbers, context_parts=parts)
     if fused:
         if mask is not None and groups > 1 and spec.scores == "kernel":
@@ -206,12 +208,12 @@ def is_fused(kind: str, spec: Attention | LatentAttention | StateMixer) -> bool:
 def _repeated(ctx: Context, spec: Attention | LatentAttention, x: Tensor) -> Tensor:
     """Keys or values for every query head: a copy, but of one head a view of itself again and again."""
     if spec.kv_heads == 1:
-        return op.spread(ctx.tape, x, (ctx.batch, spec.heads, ctx.sequence, x.shape[-1]))
-    return op.copied(ctx.tape, x, (ctx.batch, spec.heads, ctx.sequence, x.shape[-1]))
+        return op.spread(ctx.tape, x, (ctx.batch, spec.heads, *x.shape[2:]))
+    return op.copied(ctx.tape, x, (ctx.batch, spec.heads, *x.shape[2:]))
 
 
 def _square(ctx: Context, spec: Attention | LatentAttention) -> tuple[Size, ...]:
-    return (ctx.batch, spec.heads, ctx.sequence, ctx.sequence)
+    return (ctx.batch, spec.heads, ctx.sequence, ctx.keys(spec.window))
 
 
 def _product(
@@ -229,9 +231,9 @@ def _eager(
     """softmax(q @ k.T * scale + mask) @ v, each step a tensor of its own."""
     tape, dtype = ctx.tape, q.dtype
     # Batch and heads are one axis of the product, which heads in token order are not: they are copied.
-    in_token_order = ctx.batch > 1 and isinstance(spec, Attention) and (not joined(spec) or spec.rotary.by_token)
+    by_token = isinstance(spec, Attention) and (not joined(spec) or spec.rotary.by_token)
     alone, of_one = spec.kv_heads == spec.heads, spec.kv_heads == 1 and ctx.batch > 1
-    copies = in_token_order, of_one or (in_token_order and alone)
+    copies = by_token and ctx.turns_queries, of_one or (by_token and ctx.turns_keys and alone)
     weights = op.times(tape, _product(ctx, spec, q, k, copies))
     if spec.softcap:
         weights = op.times(tape, weights)
@@ -262,7 +264,7 @@ def _eager(
         (*q.shape[:-1], v.shape[-1]),
         "weights",
         "values",
-        copies=(False, of_one or (alone and (ctx.batch > 1 or isinstance(spec, LatentAttention)))),
+        copies=(False, of_one or (alone and (ctx.turns_keys or isinstance(spec, LatentAttention)))),
     )
     del held
     ctx.returned_weights = weights.detached()
@@ -281,8 +283,8 @@ def _math_attention(ctx: Context, spec: Attention | LatentAttention, q: Tensor, 
         whole = [op.to(tape, one, "fp32") for one in (q, k, v)]
         q = op.times(tape, whole[0])
         masked, alone = ctx.masks.get(spec.window) is not None, spec.kv_heads == spec.heads
-        square = (ctx.sequence, ctx.sequence)
-        bias = tape.new((ctx.batch, 1, *square), dtype) if masked else tape.new(square, "fp32")
+        square = (ctx.sequence, k.shape[2])
+        bias = tape.new((ctx.batch, 1, *square), dtype) if masked else None if ctx.past else tape.new(square, "fp32")
         if not (alone or masked):
             arguments += whole[1:]
             whole[1:] = [op.copied(tape, one, (*q.shape[:-1], one.shape[-1])) for one in whole[1:]]
@@ -294,7 +296,7 @@ def _math_attention(ctx: Context, spec: Attention | LatentAttention, q: Tensor, 
         copies = of_heads, of_heads and alone
         weights = products.matmul(tape, q, k, _square(ctx, spec), "queries", "keys", copies=copies)
         del k
-        weights = op.plus_constant(tape, weights)
+        weights = op.plus_constant(tape, weights) if bias is not None else weights
         weights = products.softmax(tape, weights, "fp32")
         dropped = op.dropout(tape, weights, spec.dropout)
         # The weights' 16-bit copy, which the caller of the kernel drops.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from memplan.architecture.parts import Linear, Norm, Table
 from memplan.memory import norms, products
 from memplan.memory import operations as op
@@ -13,11 +15,26 @@ from memplan.memory.symbols import Rule, counted
 from memplan.memory.tape import Grads, Parameter, Tape, Tensor, given
 
 
+@cache
+def of_one_token(rule: Rule) -> Rule:
+    """The rule for a pass of one token a sequence, whatever is cached. The same rule gives the same answer."""
+    return lambda batch, _, *numbers: rule(batch, 1, *numbers)
+
+
 class Context:
     """One walk: a tape, a set-up, a batch, and the parameters met so far."""
 
     def __init__(self, tape: Tape, setup: Setup, batch: Size, sequence: Size) -> None:
-        self.tape, self.setup, self.batch, self.sequence = tape, setup, batch, sequence
+        self.tape, self.setup, self.batch = tape, setup, batch
+        decodes = setup.cache == "decode"
+        self.past: Size = sequence if decodes else 0
+        """Tokens of earlier passes, whose keys and values are cached."""
+        self.sequence: Size = 1 if decodes else sequence
+        """Tokens of this pass."""
+        self.cache: list[Tensor] = []
+        """What the layer that runs has cached of each token: keys, values."""
+        self.states: list[Tensor] = []
+        """What it has cached whatever the tokens."""
         self.parameters: dict[str, Parameter] = {}
         self.cos: Tensor | None = None
         self.sin: Tensor | None = None
@@ -33,7 +50,25 @@ class Context:
 
     def counted(self, rule: Rule, *numbers: int) -> Size:
         """rule(batch, sequence, *numbers): for whatever follows from the batch and the sequence by no polynomial."""
-        return counted(self.batch, self.sequence, rule, *numbers)
+        if self.past:
+            rule = of_one_token(rule)
+        return counted(self.batch, self.past or self.sequence, rule, *numbers)
+
+    @property
+    def turns_queries(self) -> bool:
+        """Whether products must put queries in order head by head; those of one token stand so in any order."""
+        return bool(self.batch > 1) and not self.past
+
+    @property
+    def turns_keys(self) -> bool:
+        """Whether products must put keys and values in order head by head; cached ones stand so."""
+        return bool(self.batch > 1) and self.setup.cache == "none"
+
+    def keys(self, window: int | None) -> Size:
+        """Positions whose keys this pass reads: those of its own tokens, and those cached that a window reaches."""
+        if not self.past:
+            return self.sequence
+        return self.past + 1 if window is None or self.past < window else window
 
     @property
     def rows(self) -> Size:

@@ -11,6 +11,7 @@ from memplan.memory.blocks.gating import activation, clamped_gate, halves
 from memplan.memory.blocks.grouped import Made, added_up, gather, gather_parameter, grouped_product, prepared, weighted
 from memplan.memory.blocks.mlp import mlp
 from memplan.memory.blocks.routing import route
+from memplan.memory.blocks.selected_experts import run_selected
 from memplan.memory.storage import Size
 from memplan.memory.tape import Parameter, Tensor
 
@@ -28,8 +29,11 @@ def experts(ctx: Context, spec: Experts, x: Tensor) -> Tensor:
     around = spec.around()
     read = ctx.linear(around[0], flat, name) if around else flat
     with tape.inside(f"{name}.experts"):
-        run = run_modules if runs_modules(ctx.setup, spec) else _run
-        result = run(ctx, spec, read, scores, tokens)
+        if ctx.past and ctx.setup.stack.selects_experts_to_decode:
+            result = run_selected(ctx, spec, read, scores, tokens, lambda output: _gated(ctx, spec, output))
+        else:
+            run = run_modules if runs_modules(ctx.setup, spec) else _run
+            result = run(ctx, spec, read, scores, tokens)
     del read
     if around:
         result = ctx.linear(around[1], result, name)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from memplan.architecture.latent_parts import LatentAttention
 from memplan.memory import operations as op
 from memplan.memory.blocks.attention import scores
+from memplan.memory.blocks.caching import cached
 from memplan.memory.blocks.context import Context
 from memplan.memory.blocks.indexer import selection_mask
 from memplan.memory.blocks.joining import joined, split
@@ -25,12 +26,17 @@ def latent_attention(ctx: Context, spec: LatentAttention, x: Tensor) -> Tensor:
         latent, k_turned = split(tape, compressed, ((*one, spec.latent_dim), (*one, spec.rotary_dim)))
         latent = ctx.norm(spec.latent_norm, latent, spec.name)
         q_turned, k_turned = _turned(ctx, spec, q_turned, k_turned)
+        latents = ctx.setup.stack.caches_latents
+        if latents:
+            latent, k_turned = cached(ctx, spec.window, (latent, k_turned))
         q_whole = joined(tape, (q_plain, q_turned))
         if spec.scaled_queries:
             scales = tape.new((1, 1, ctx.sequence, 1), q_whole.dtype)
             q_whole = op.mul_by_constant(tape, q_whole, scales, "scales of queries")
             del scales
         k, v = _keys_and_values(ctx, spec, latent, k_turned)
+        if not latents:
+            k, v = cached(ctx, spec.window, (k, v))
         mask = selection_mask(ctx, spec.indexer, spec.rotary_dim, x.dtype) if spec.selects else None
         output = scores(ctx, spec, q_whole, k, v, mask)
         del for_indexer
@@ -62,7 +68,7 @@ def _turned(ctx: Context, spec: LatentAttention, q: Tensor, k: Tensor) -> tuple[
 
 def _keys_and_values(ctx: Context, spec: LatentAttention, latent: Tensor, k_turned: Tensor) -> tuple[Tensor, Tensor]:
     """Keys of each head's own part and the turned part of all heads, copied side by side; values as a view."""
-    tape, rows = ctx.tape, (ctx.batch, spec.heads, ctx.sequence)
+    tape, rows = ctx.tape, (ctx.batch, spec.heads, latent.shape[2])
     whole = ctx.linear(spec.up, latent, spec.name)
     k_plain, v = split(tape, whole, ((*rows, spec.plain_dim), (*rows, spec.value_dim)), reordered=True)
     return _side_by_side(tape, k_plain, k_turned, (*rows, spec.head_dim)), v

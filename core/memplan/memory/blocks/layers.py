@@ -44,7 +44,7 @@ def _weights_of_the_layer_before(ctx: Context, spec: object) -> Tensor | None:
     if spec.scores == "falcon" and ctx.setup.attention != "eager":
         return None
     dtype = ctx.setup.unpacked_dtype if ctx.setup.packed else ctx.tape.autocast or ctx.setup.unpacked_dtype
-    return ctx.tape.new((ctx.batch, spec.heads, ctx.sequence, ctx.sequence), dtype)
+    return ctx.tape.new((ctx.batch, spec.heads, ctx.sequence, ctx.keys(spec.window)), dtype)
 
 
 def _serial_layer(ctx: Context, spec: Layer, x: Tensor) -> Tensor:

@@ -18,8 +18,13 @@ TORCHTUNE_CHUNKS = 8
 def head_and_loss(
     ctx: Context, architecture: Architecture, last: list[Tensor], ids: Tensor, with_loss: bool
 ) -> tuple[Tensor | None, Tensor | None]:
-    """Logits (which the caller holds) and loss of the last hidden states, given as the one reference to them."""
+    """Logits (which the caller holds) and loss of the last hidden states, given as the one reference to them.
+
+    With a cache the next token's logits, and the copy of them that generation reads in the loss's place.
+    """
     with ctx.tape.inside(architecture.head.name, LOGITS):
+        if ctx.setup.cache != "none":
+            return _next_token_logits(ctx, architecture, last[0])
         if ctx.setup.stack.kernels == "litgpt" and ctx.setup.loss != "fused":
             return litgpt_head_and_loss(ctx, architecture, last, _head_weights(ctx, architecture), with_loss)
         if ctx.setup.stack.kernels == "megatron" and ctx.setup.loss == "plain":
@@ -59,6 +64,15 @@ def _logits(ctx: Context, architecture: Architecture, x: Tensor) -> Tensor:
         logits = op.times(tape, logits)
     upcasts = ctx.setup.stack.upcasts_in_model and not architecture.loss_was_narrow
     return op.to(tape, logits, "fp32") if upcasts else logits
+
+
+def _next_token_logits(ctx: Context, architecture: Architecture, x: Tensor) -> tuple[Tensor, Tensor]:
+    """Logits of the last position alone, and the fp32 copy of them that the next token is chosen by.
+
+    Source: transformers since 4.45 (logits_to_keep), generation/utils.py (_sample).
+    """
+    logits = _logits(ctx, architecture, op.view(x, (ctx.batch, 1, x.shape[-1])))
+    return logits, ctx.tape.new(logits.shape, "fp32")
 
 
 def causal_lm_loss(ctx: Context, logits: Tensor, ids: Tensor, *, upcasts: bool = True) -> Tensor:

@@ -11,9 +11,22 @@ from memplan.memory import operations as op
 from memplan.memory.blocks.attention import is_fused
 from memplan.memory.blocks.context import Context
 from memplan.memory.blocks.loss import head_and_loss
+from memplan.memory.storage import LOGITS
 from memplan.memory.tape import Grads, Tape, Tensor, given
 
 P = TypeVar("P")
+
+
+def given_ids(ctx: Context, vocabulary: int) -> tuple[Tensor, list[Tensor]]:
+    """Ids of the tokens of this pass; and what generation holds of the tokens so far: their ids, the last one's logits
+    in fp32 and the choice made of them.
+    """
+    ids = ctx.tape.new((ctx.batch, ctx.sequence), "int64")
+    if not ctx.past:
+        return ids, []
+    with ctx.tape.inside("", LOGITS):
+        logits = ctx.tape.new((ctx.batch, vocabulary), "fp32")
+    return ids, [ctx.tape.new((ctx.batch, ctx.past + 1), "int64"), ctx.tape.new((ctx.batch,), "int64"), logits]
 
 
 def embed(ctx: Context, architecture: Architecture, ids: Tensor) -> tuple[Tensor, list[Tensor], bool]:
@@ -116,7 +129,7 @@ def _biases_by_distance(ctx: Context, spec: Attention, tape: Tape, dtype: str) -
         return [tape.new((spec.heads, 1, spec.bias_distances), "fp32")]
     if not (spec.alibi or spec.scores == "bloom"):
         return []
-    held = [tape.new((ctx.batch * spec.heads, 1, ctx.sequence), dtype)]
+    held = [tape.new((ctx.batch * spec.heads, 1, ctx.keys(None)), dtype)]
     if spec.alibi:
         held.append(tape.new((1, ctx.sequence), "int64"))
         held += [tape.new((1, ctx.sequence, spec.head_dim), dtype) for _ in range(2)]
@@ -125,21 +138,21 @@ def _biases_by_distance(ctx: Context, spec: Attention, tape: Tape, dtype: str) -
 
 def _mask(ctx: Context, layers: Sequence[Layer], window: int | None, tape: Tape, dtype: str) -> Tensor | None:
     """A mask where the kernel can not work it out: eager attention always, sdpa from a full sliding window on."""
-    own = {layer.attention.scores for layer in layers}
+    own, square = {layer.attention.scores for layer in layers}, (ctx.sequence, ctx.keys(window))
     for layer in layers:
         if isinstance(layer.attention, Attention) and layer.attention.alibi:
-            return tape.new((ctx.batch, layer.attention.heads, ctx.sequence, ctx.sequence), dtype)
+            return tape.new((ctx.batch, layer.attention.heads, *square), dtype)
     if "mpt" in own:
-        return tape.new((ctx.batch, 1, ctx.sequence, ctx.sequence), "bool")
+        return tape.new((ctx.batch, 1, *square), "bool")
     eager = any(not is_fused(ctx.setup.attention, layer.attention) for layer in layers)
     if eager:
-        return tape.new((ctx.batch, 1, ctx.sequence, ctx.sequence), dtype)
+        return tape.new((ctx.batch, 1, *square), dtype)
     if any(isinstance(layer.attention, LatentAttention) and layer.attention.selects for layer in layers):
-        return tape.new((1, 1, ctx.sequence, ctx.sequence), "bool")
+        return tape.new((1, 1, *square), "bool")
     if "falcon" not in own and (ctx.setup.attention == "flash" or window is None or ctx.sequence < window):
         return None
     chunked = any(layer.attention.chunked and layer.attention.window == window for layer in layers)
-    return tape.new((ctx.batch if chunked else 1, 1, ctx.sequence, ctx.sequence), "bool")
+    return tape.new((ctx.batch if chunked else 1, 1, *square), "bool")
 
 
 class LossState(Generic[P]):

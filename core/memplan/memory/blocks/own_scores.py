@@ -50,8 +50,8 @@ def _mpt(ctx: Context, spec: Attention, q: Tensor, k: Tensor, v: Tensor, held: l
 def _bloom(ctx: Context, spec: Attention, q: Tensor, k: Tensor, v: Tensor, held: list[Tensor]) -> Tensor:
     """Product, scale and biases by distance in one operation; scores with and without the mask stay until the end."""
     tape, dtype = ctx.tape, q.dtype
-    if ctx.batch > 1:
-        q, k, v = op.copied(tape, q), op.copied(tape, k), op.copied(tape, v)
+    q = op.copied(tape, q) if ctx.turns_queries else q
+    k, v = (op.copied(tape, k), op.copied(tape, v)) if ctx.turns_keys else (k, v)
     scores = products.matmul(tape, q, k, _square(ctx, spec), "queries", "keys", scaled=True)
     masked = op.plus_constant(tape, scores, ctx.setup.unpacked_dtype)
     weights = op.to(tape, products.softmax(tape, masked, "fp32"), dtype)
@@ -81,11 +81,11 @@ def _falcon(ctx: Context, spec: Attention, q: Tensor, k: Tensor, v: Tensor, held
 
 
 def _square(ctx: Context, spec: Attention) -> tuple[int, ...]:
-    return (ctx.batch, spec.heads, ctx.sequence, ctx.sequence)
+    return (ctx.batch, spec.heads, ctx.sequence, ctx.keys(spec.window))
 
 
 def _product(ctx: Context, spec: Attention, q: Tensor, k: Tensor) -> Tensor:
-    copies = (ctx.batch > 1, ctx.batch > 1 and spec.kv_heads > 1)
+    copies = (ctx.turns_queries, ctx.turns_keys and spec.kv_heads > 1)
     return products.matmul(ctx.tape, q, _spread(ctx, spec, k), _square(ctx, spec), "queries", "keys", copies=copies)
 
 
@@ -93,13 +93,13 @@ def _spread(ctx: Context, spec: Attention, x: Tensor) -> Tensor:
     """One key or value is spread over all queries."""
     if spec.kv_heads > 1:
         return x
-    shape = (ctx.batch, spec.heads, ctx.sequence, spec.head_dim)
+    shape = (ctx.batch, spec.heads, *x.shape[2:])
     return op.copied(ctx.tape, x, shape) if ctx.batch > 1 else op.spread(ctx.tape, x, shape)
 
 
 def _found(ctx: Context, spec: Attention, weights: Tensor, v: Tensor) -> Tensor:
     shape = (ctx.batch, spec.heads, ctx.sequence, spec.head_dim)
-    copies = (False, ctx.batch > 1 and spec.kv_heads > 1)
+    copies = (False, ctx.turns_keys and spec.kv_heads > 1)
     output = products.matmul(ctx.tape, weights, _spread(ctx, spec, v), shape, "weights", "values", copies=copies)
     return op.copied(ctx.tape, output)
 
