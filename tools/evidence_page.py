@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from memplan.evidence import (
     EvidenceFigure,
@@ -13,6 +13,13 @@ from memplan.evidence import (
     figure_of,
 )
 
+GENERATION_COLUMNS = {
+    "loaded": "loaded",
+    "prefill_peak": "prefill",
+    "decode_peak": "decode",
+    "kv_cache": "KV cache",
+    "peak": "peak",
+}
 COLUMNS = {
     "loaded": "loaded",
     "forward_peak": "forward",
@@ -41,6 +48,13 @@ from the operation that makes it until its last reference goes, in the allocator
 transformers 5.24, peft 0.21. Parameters, trained and in all, are counted exactly in {counted} of the {count}.
 """
 
+_GENERATION = """### Generating text
+
+{count} set-ups of {families} families: a prompt is read and the next token made with transformers' cache of keys and
+values, as `generate` does it, without gradients. On devices it decodes with copies of the chosen experts' matrices, and
+so do these.
+"""
+
 _RUNS = """## Runs on real devices
 
 {count} published runs of which the tensors' bytes are known: the most that the framework's allocator counted. The
@@ -65,6 +79,8 @@ so that no source says yes to itself. The width is the median, as a share of the
 def page(traced: Sequence[EvidenceRow], measured: MeasuredEvidence) -> str:
     """The page's text."""
     exact = [row for row in measured.rows if row.exact]
+    generated = [row for row in traced if "decode_peak" in row.errors]
+    traced = [row for row in traced if "decode_peak" not in row.errors]
     families = {row.family for row in traced}
     blocks = [
         _INTRODUCTION,
@@ -76,6 +92,10 @@ def page(traced: Sequence[EvidenceRow], measured: MeasuredEvidence) -> str:
         _groups("Family", evidence_groups(traced, "family")),
         "### Furthest off\n",
         _furthest(traced),
+        _GENERATION.format(count=len(generated), families=len({row.family for row in generated})),
+        _every_instant(generated),
+        "By family:\n",
+        _groups("Family", evidence_groups(generated, "family"), GENERATION_COLUMNS),
         _RUNS.format(count=len(measured.rows), exact=len(exact)),
         _runs("Source", evidence_groups(measured.rows, "source")),
         "By set-up:\n",
@@ -100,19 +120,19 @@ def _every_instant(rows: Sequence[EvidenceRow]) -> str:
     return _table(["Instant", "Median", "95%", "Worst", "Worst case"], table, right=(1, 2, 3))
 
 
-def _groups(title: str, groups: Iterable[EvidenceGroup]) -> str:
-    header = [title, "Cases", *COLUMNS.values(), "Worst case", "Source"]
+def _groups(title: str, groups: Iterable[EvidenceGroup], columns: Mapping[str, str] = COLUMNS) -> str:
+    header = [title, "Cases", *columns.values(), "Worst case", "Source"]
     rows = [
         [
             group.name,
             str(group.cases),
-            *(_pair(group.figures[instant]) for instant in COLUMNS),
+            *(_pair(group.figures[instant]) for instant in columns),
             _worst(group),
             ", ".join(group.sources),
         ]
         for group in groups
     ]
-    return _table(header, rows, right=range(1, 2 + len(COLUMNS)))
+    return _table(header, rows, right=range(1, 2 + len(columns)))
 
 
 def _runs(title: str, groups: Iterable[EvidenceGroup]) -> str:

@@ -19,7 +19,7 @@ from memplan.memory.process import Overheads, overheads
 from memplan.nearest_evidence import place_of
 from memplan.plan.scenario import Scenario
 from tests.core.measured_cases import FALSE_ALARMS, FALSE_FITS, KNOWN_GAPS, Measured, measured
-from tests.core.truth_cases import INSTANTS, cases, errors, scenario_of
+from tests.core.truth_cases import GENERATED, INSTANTS, cases, errors, generation_errors, scenario_of
 from tools.evidence_page import page
 
 REPOSITORY = Path(__file__).parents[1]
@@ -35,7 +35,8 @@ TRACED = {
     "stacks.json": "other training stacks",
     "unseen.json": "set-ups drawn at random",
 }
-"""Files of traces, and what their cases are called."""
+"""Files of traces of training, and what their cases are called."""
+GENERATION = "generation.json"
 BAND_SHARE = 0.95
 """Share of the runs that the cross-validated upper edge of the monitor's band takes in where it was fitted."""
 
@@ -45,7 +46,11 @@ def made() -> dict[Path, str]:
     traced, runs = list(_traced()), list(measured().values())
     bands, verdicts = list(_bands(runs)), _verdicts(runs)
     documents: dict[str, dict[str, Any]] = {
-        "traced.json": {"instants": INSTANTS, "cases": traced},
+        "traced.json": {
+            "instants": INSTANTS,
+            "instants_of_generation": list(GENERATED),
+            "cases": [*traced, *_generated()],
+        },
         "measured.json": {
             "instants": ["peak"],
             "bands": bands,
@@ -72,6 +77,21 @@ def _traced() -> Iterator[dict[str, Any]]:
                 source=source,
                 **({} if counted else {"counts": False}),
             )
+
+
+def _generated() -> Iterator[dict[str, Any]]:
+    for case in cases(GENERATION):
+        scenario = scenario_of(case)
+        found = estimate(scenario)
+        off, true = generation_errors(case, found), case["bytes"]
+        yield _row(
+            scenario,
+            truth_bytes=max(true["prefill_peak"], true["decode_peak"]),
+            errors=[_hundredths(off[name]) for name in GENERATED],
+            source="generating text",
+            generates=True,
+            **({} if found.parameters.total == true["parameters"] else {"counts": False}),
+        )
 
 
 def _run_row(run: Measured) -> dict[str, Any]:

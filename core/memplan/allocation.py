@@ -28,7 +28,7 @@ from memplan.memory.sharding import (
     off_device,
     sharded,
 )
-from memplan.memory.stack import stack_of, traced, version_of_stack
+from memplan.memory.stack import kernels_that_run, stack_of, traced, version_of_stack
 from memplan.memory.step import Work
 from memplan.memory.symbols import Symbols
 from memplan.memory.zero import backward_buckets, lasting_buckets, persistent, with_step_copies
@@ -117,7 +117,7 @@ class Allocation:
 
 def _chosen(scenario: Scenario) -> ChosenModel:
     training = scenario.training
-    return run_by(chosen_model(scenario.model), training.kernels, version_of_stack(training))
+    return run_by(chosen_model(scenario.model), kernels_that_run(training), version_of_stack(training))
 
 
 def allocation(scenario: Scenario) -> Allocation:
@@ -128,7 +128,7 @@ def allocation(scenario: Scenario) -> Allocation:
         UnknownEntryError: the catalog has no such model.
     """
     chosen, hardware = _chosen(scenario), scenario.hardware
-    own_modules = is_run_by(chosen.architecture, scenario.training.kernels)
+    own_modules = is_run_by(chosen.architecture, kernels_that_run(scenario.training))
     setup = Setup.of(scenario.training, stack_of(scenario.training, own_modules=own_modules))
     setup = replace(setup, context_parts=hardware.context_parallel)
     if hardware.sequence_parallel and scenario.training.kernels != "litgpt":  # whose modules do not divide sequences

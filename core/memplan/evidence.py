@@ -48,7 +48,8 @@ class EvidenceRow:
     truth_bytes: int
     """Tensors alive at the peak: as traced, or as the framework's allocator counted them on the device."""
     errors: Mapping[str, float]
-    """How far the estimate is, as a fraction, by instant; a run on a device has the peak alone."""
+    """How far the estimate is, as a fraction, by instant; a run on a device has the peak alone, and generating text
+    instants of its own."""
     source: str
     counts: bool = True
     """Whether the estimate counts every parameter, trained and not, as the framework does. Known of traces alone."""
@@ -260,11 +261,12 @@ def figure_of(errors: Iterable[float]) -> EvidenceFigure:
 
 def _group(name: str, rows: list[EvidenceRow]) -> EvidenceGroup:
     worst = max(rows, key=lambda row: abs(row.worst[1]))
+    instants = dict.fromkeys(instant for row in rows for instant in row.errors)
     return EvidenceGroup(
         name=name,
         kind=rows[0].kind,
         cases=len(rows),
-        figures={instant: figure_of(row.errors[instant] for row in rows) for instant in rows[0].errors},
+        figures={name: figure_of(row.errors[name] for row in rows if name in row.errors) for name in instants},
         worst_case=worst.id,
         worst_instant=worst.worst[0],
         sources=tuple(sorted({row.source for row in rows})),
@@ -286,12 +288,14 @@ def measured_of(content: Mapping[str, Any]) -> MeasuredEvidence:
 
 
 def _row(item: Mapping[str, Any], kind: EvidenceKind, content: Mapping[str, Any]) -> EvidenceRow:
+    instants = content["instants_of_generation" if item.get("generates") else "instants"]
     errors = (error / _PER_HUNDRED_PERCENT for error in item["errors"])
     named = {
         "facets": dict(zip(content["facets"], item["facets"], strict=True)),
-        "errors": dict(zip(content["instants"], errors, strict=True)),
+        "errors": dict(zip(instants, errors, strict=True)),
     }
-    return EvidenceRow(**{**item, "kind": kind, **named})
+    said = {name: value for name, value in item.items() if name != "generates"}
+    return EvidenceRow(**{**said, "kind": kind, **named})
 
 
 def _read(name: str, entry: Callable[[dict[str, Any]], T]) -> T:

@@ -62,6 +62,11 @@ def extrapolations(scenario: Scenario, architecture: Architecture, device: Devic
 
 def _about_kernels(scenario: Scenario, architecture: Architecture) -> Iterator[Advice]:
     kernels, loss = scenario.training.kernels, scenario.training.loss
+    if scenario.training.caches_keys:
+        if kernels != "transformers":
+            words = f"Text is generated as transformers does it: {kernels} may set aside its cache for more tokens."
+            yield Advice("training.kernels", words)
+        return
     if not is_run_by(architecture, kernels):
         words = f"{kernels}'s modules are counted as transformers', which may keep more or less."
         yield Advice("training.kernels", _KERNELS.get(kernels, words))

@@ -122,7 +122,7 @@ class Term:
 class TraceBytes:
     """Tensors alive on the fullest device as a trace of the framework sees them: the second step, then the first.
 
-    Of generating text `forward_…` are of prefill, and what follows the first step of decoding; they are 0 elsewhere.
+    Of generating text `forward_…` are of prefill, and what follows the first step is of decoding; None elsewhere.
     """
 
     loaded: int
@@ -137,9 +137,9 @@ class TraceBytes:
     peak: int
     peak_instant: str
     first_step: Mapping[str, int]
-    decode_peak: int = 0
-    decode_end: int = 0
-    kv_cache: int = 0
+    decode_peak: int | None = None
+    decode_end: int | None = None
+    kv_cache: int | None = None
     """What is cached once the next token is made."""
 
 

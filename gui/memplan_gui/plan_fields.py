@@ -92,6 +92,7 @@ TRAINING = SectionSpec(
         FieldSpec("training.method"),
         FieldSpec("training.lora.rank", has_adapters, doubling=True),
         FieldSpec("training.freeze.trainable_layers", lambda scenario: scenario.training.method == "freeze"),
+        FieldSpec("training.inference.kv_cache", lambda scenario: scenario.training.method == "inference"),
         FieldSpec("training.optimizer", trains),
         FieldSpec("training.micro_batch"),
         FieldSpec("training.sequence_length", doubling=True),

@@ -659,3 +659,10 @@ def test_evidence_names_file_and_scenario(tmp_path: Path, capsys: pytest.Capture
 def test_the_peaks_place_stands_under_the_table(capsys: pytest.CaptureFixture[str]) -> None:
     run(["estimate", "meta-llama/Llama-3.1-8B", "--method", "lora"])
     assert "\n* the peak, at the loss's gradient; the device's monitor" in capsys.readouterr().out
+
+
+def test_the_json_of_generation_says_what_decoding_takes(capsys: pytest.CaptureFixture[str]) -> None:
+    answer = printed_json(capsys, "estimate", "meta-llama/Llama-3.2-1B", "--method", "inference")
+    found = answer["scenarios"][0]["bytes"]
+    assert found["forward_peak"] == found["peak"] > found["decode_peak"] > found["decode_end"] > found["kv_cache"] > 0
+    assert found["peak_instant"] == "prefill"

@@ -107,5 +107,8 @@ def test_the_first_step_goes_without_states_until_its_end() -> None:
 
 
 def test_inference_has_no_way_back() -> None:
-    names = {point.instant.name for point in found({"method": "inference"}).course}
-    assert names == {"loaded", "forward", "loss"}
+    for cached, passes in ((True, {"prefill", "decode"}), (False, {"forward", "loss"})):
+        names = {
+            point.instant.name for point in found({"method": "inference", "inference": {"kv_cache": cached}}).course
+        }
+        assert names == {"loaded", *passes}

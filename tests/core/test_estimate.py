@@ -27,12 +27,14 @@ def all_instants(found: Estimate) -> tuple[Instant, ...]:
     return (*found.first_step, *found.instants)
 
 
+GENERATES = ["prefill", "decode"]
 SET_UPS: list[dict[str, Any]] = [
     {},
     {"method": "lora"},
     {"method": "qlora", "autocast": "bf16", "checkpointing": "full"},
     {"method": "freeze"},
     {"method": "inference"},
+    {"method": "inference", "inference": {"kv_cache": False}},
     {"weights_dtype": "fp32", "autocast": "bf16", "gradient_accumulation": 4},
     {"master_weights": True, "gradients_dtype": "fp32"},
     {"attention": "eager", "optimizer": "sgd"},
@@ -46,8 +48,8 @@ SET_UPS: list[dict[str, Any]] = [
 @pytest.mark.parametrize("config", SMALL.values(), ids=SMALL.keys())
 def test_instants_in_order_and_terms_that_add_up(config: Config, training: dict[str, Any]) -> None:
     found = answer({"config": config}, **training)
-    trains = training.get("method") != "inference"
-    step = ["forward", "loss", "backward", "optimizer_step"] if trains else ["forward", "loss"]
+    trains, passes = training.get("method") != "inference", ["forward", "loss"]
+    step = [*passes, "backward", "optimizer_step"] if trains else passes if "inference" in training else GENERATES
     assert [one.name for one in found.instants] == ["loaded", *step]
     assert [one.name for one in found.first_step] == (step if trains else [])
     assert [one.step for one in found.instants] == [0, *[2] * len(step)]

@@ -13,8 +13,8 @@ from memplan.evidence import evidence_groups, evidence_rows, measured_evidence, 
 from memplan.nearest_evidence import NEAREST, evidence_differences, nearest_evidence, place_of
 from memplan.plan.scenario import Scenario
 from tests.core.measured_cases import FALSE_ALARMS, FALSE_FITS, KNOWN_GAPS, measured
-from tests.core.truth_cases import INSTANTS, cases, scenario_of
-from tools.make_evidence import TRACED, made
+from tests.core.truth_cases import GENERATED, INSTANTS, cases, scenario_of
+from tools.make_evidence import GENERATION, TRACED, made
 
 REPOSITORY = Path(__file__).parents[2]
 LLAMA = {"model": {"catalog": "meta-llama/Llama-3.1-8B"}}
@@ -40,8 +40,8 @@ def test_the_committed_page_and_data_are_what_the_truth_and_the_engine_make() ->
 
 def test_every_traced_case_is_there() -> None:
     rows = evidence_rows("traced")
-    assert [row.id for row in rows] == [case["id"] for file in TRACED for case in cases(file)]
-    assert {tuple(row.errors) for row in rows} == {INSTANTS}
+    assert [row.id for row in rows] == [case["id"] for file in (*TRACED, GENERATION) for case in cases(file)]
+    assert {tuple(row.errors) for row in rows} == {INSTANTS, tuple(GENERATED)}
 
 
 def test_a_row_says_how_far_the_estimate_is() -> None:
@@ -150,6 +150,7 @@ def test_the_command_prints_everything_as_json(capsys: pytest.CaptureFixture[str
     assert run(["evidence", "--json"]) == 0
     answer = json.loads(capsys.readouterr().out)
     assert len(answer["traced"]["cases"]) == len(evidence_rows("traced"))
-    assert set(answer["traced"]["groups"]["family"][0]["figures"]) == set(INSTANTS)
+    figures = {instant for group in answer["traced"]["groups"]["family"] for instant in group["figures"]}
+    assert figures == {*INSTANTS, *GENERATED}
     assert answer["verdicts"]["wrong"]
     assert answer["monitor_bands"]

@@ -132,7 +132,7 @@ def test_the_table_is_of_the_fuller_step() -> None:
         (Training(method="freeze", freeze=Freeze(trainable_layers=2)), "fine-tuning of the last layers (2), adamw (foreach), batch 1 × 2,048 tokens, sdpa attention, transformers kernels"),
         (
             Training(method="inference", loss="fused", kernels="liger", kernels_version="0.5"),
-            "inference, batch 1 × 2,048 tokens, sdpa attention, fused loss, liger 0.5 kernels",
+            "inference with a KV cache, batch 1 × 2,048 tokens, sdpa attention, liger 0.5 kernels",
         ),
     ],
 )  # fmt: skip

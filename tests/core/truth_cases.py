@@ -21,6 +21,16 @@ INSTANTS = (
     "zeroed",
     "peak",
 )
+GENERATED = {
+    "loaded": "loaded",
+    "prefill_peak": "forward_peak",
+    "prefill_end": "forward_end",
+    "decode_peak": "decode_peak",
+    "decode_end": "decode_end",
+    "kv_cache": "kv_cache",
+    "peak": "peak",
+}
+"""What is traced of generating text, and what an estimate calls it."""
 DRIFT, FIRST_DRIFT = 0.003, 0.005
 """How far a traced set-up that no list of gaps names may be off: later steps, the first step."""
 NOT_TRAINING = {"id", "model", "sharding", "bytes"}
@@ -53,6 +63,13 @@ def errors(case: dict[str, Any], estimate: Estimate) -> dict[str, float]:
     pairs = {name: (getattr(found, name), traced[name]) for name in INSTANTS}
     pairs |= {f"first {name}": (found.first_step[name], value) for name, value in traced["first_step"].items()}
     return {name: mine / true - 1 for name, (mine, true) in pairs.items()}
+
+
+def generation_errors(case: dict[str, Any], estimate: Estimate) -> dict[str, float]:
+    """How far the estimate is from the trace of a prompt read and of a token made."""
+    traced = case["bytes"]
+    true = {**traced, "peak": max(traced["prefill_peak"], traced["decode_peak"])}
+    return {name: getattr(estimate.bytes, field) / true[name] - 1 for name, field in GENERATED.items()}
 
 
 def by_id(case: dict[str, Any]) -> str:

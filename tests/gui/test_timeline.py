@@ -82,7 +82,7 @@ def test_the_sentence_says_the_peak_and_where_it_stands() -> None:
 
 def test_inference_is_one_pass_and_knows_no_steps() -> None:
     chart = chart_of(ONLY_READS)
-    assert [part.title for part in chart.parts] == ["Loaded", "Forward", "Loss"]
+    assert [part.title for part in chart.parts] == ["Loaded", "Prefill", "Decode"]
     assert not chart.steps
     assert "step" not in words.moment_title(chart.fullest, chart)
 

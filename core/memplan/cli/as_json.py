@@ -11,7 +11,7 @@ from memplan.catalog import CatalogModel, Device, custom_devices, this_computer
 from memplan.cli.fitting import FitAnswer
 from memplan.fit import DeviceAnswer, Limit, fit_sentence
 from memplan.printable import printable_json
-from memplan.result import Estimate, HostMemory
+from memplan.result import Estimate, HostMemory, TraceBytes
 from memplan.version import __version__
 
 
@@ -54,7 +54,7 @@ def _estimate(estimate: Estimate) -> dict[str, Any]:
         "model": estimate.model_name,
         "parameters": asdict(estimate.parameters),
         "recipe": asdict(estimate.recipe),
-        "bytes": {**asdict(estimate.bytes), "first_step": dict(estimate.bytes.first_step)},
+        "bytes": _bytes(estimate.bytes),
         "terms": [
             {
                 "name": term.name,
@@ -76,6 +76,12 @@ def _estimate(estimate: Estimate) -> dict[str, Any]:
         "basis": estimate.basis,
         "warnings": [asdict(advice) for advice in estimate.warnings],
     }
+
+
+def _bytes(found: TraceBytes) -> dict[str, Any]:
+    """Instants that a scenario has; those of decoding stand where text is generated."""
+    known = {name: value for name, value in asdict(found).items() if value is not None}
+    return {**known, "first_step": dict(found.first_step)}
 
 
 def _host(host: HostMemory) -> dict[str, Any]:

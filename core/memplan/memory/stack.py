@@ -107,15 +107,21 @@ def stack_of(training: Training, *, own_modules: bool = True) -> Stack:
 
     Versions before 5 are taken to run under the Trainer, which drops the outputs.
     """
-    if training.kernels == "litgpt" and own_modules:
+    kernels = kernels_that_run(training)
+    if kernels == "litgpt" and own_modules:
         version = version_of_stack(training)
         return Stack(kernels="litgpt", keeps_packed_inputs=version is not None and version < LITGPT_BNB_043)
-    if training.kernels == "mlx":
+    if kernels == "mlx":
         return Stack(kernels="mlx")
-    if training.kernels in ("torchtune", "megatron") and own_modules:
-        return Stack(kernels=training.kernels)
-    version = version_of(training.kernels_version)
+    if kernels in ("torchtune", "megatron") and own_modules:
+        return Stack(kernels=kernels)
+    version = version_of(training.kernels_version if kernels == training.kernels else None)
     return Stack(version=version, releases_outputs=training.trainer != "none" or version < (5, 0))
+
+
+def kernels_that_run(training: Training) -> Kernels:
+    """Whose modules are walked: where text is generated, transformers', whatever a plan names."""
+    return "transformers" if training.caches_keys else training.kernels
 
 
 def version_of_stack(training: Training) -> tuple[int, int] | None:

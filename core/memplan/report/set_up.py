@@ -47,7 +47,9 @@ def training_words(training: Training) -> str:
         words[0] += f" of rank {training.lora.rank} on {targets if isinstance(targets, str) else ', '.join(targets)}"
     if training.method == "freeze":
         words[0] += f" ({training.freeze.trainable_layers})"
-    if training.method != "inference":
+    if training.method == "inference":
+        words[0] = "inference with a KV cache" if training.caches_keys else "inference in one pass"
+    else:
         words.append(f"{training.optimizer} ({training.optimizer_impl})")
     batch = f"batch {training.micro_batch:,} × {training.sequence_length:,} tokens"
     if training.gradient_accumulation > 1:
@@ -56,7 +58,7 @@ def training_words(training: Training) -> str:
     if training.checkpointing != "none":
         words.append(f"{training.checkpointing} checkpointing")
     words.append(f"{training.attention} attention")
-    if training.loss != "plain":
+    if training.loss != "plain" and not training.caches_keys:
         words.append(f"{training.loss} loss")
     version = f" {training.kernels_version}" if training.kernels_version else ""
     words.append(f"{training.kernels}{version} kernels")

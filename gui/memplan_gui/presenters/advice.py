@@ -11,6 +11,7 @@ ROWS_FOR_SECTION: dict[str, tuple[str, ...]] = {
     "training": ("training.method",),
     "training.lora": ("training.lora.rank",),
     "training.quantization": ("training.quantization.format",),
+    "training.inference": ("training.inference.kv_cache",),
     "training.freeze": ("training.freeze.trainable_layers",),
     "hardware": ("hardware.device",),
     "hardware.sharding": ("hardware.sharding.strategy", "hardware.devices"),
