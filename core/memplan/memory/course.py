@@ -47,7 +47,7 @@ def course(
     wide = max(1.0, STEP_SHARE * num_layers)
     backward = [one.with_at_most(most_gradients) for one in found.backward] if trains else []
     if training.caches_keys:
-        parts = _generation(found, moments(decoding(work), batch, sequence, every=True))
+        parts = _generation(found, moments(decoding(work, found), batch, sequence, every=True))
     else:
         parts = _training(found, backward)
     placed = [

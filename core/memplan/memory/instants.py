@@ -63,7 +63,7 @@ def timeline(
     positions = position_bytes(work.architecture, sequence)
     ids = ids_bytes(batch, sequence) + positions
     if training.caches_keys:
-        return _generation(states, walked, passes(decoding(work), batch, sequence), positions, ids)
+        return _generation(states, walked, passes(decoding(work, walked), batch, sequence), positions, ids)
     later = _instants(states, walked, present, ids, 2, trains)
     first = _instants(states, walked, present, ids, 1, trains) if trains else ()
     later = (once_loaded(states, positions), *later)

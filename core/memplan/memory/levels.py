@@ -49,7 +49,7 @@ def levels_of(
         ]
     passes = [found]
     if training.caches_keys:
-        passes.append(moments(decoding(work), symbols.batch, symbols.sequence))
+        passes.append(moments(decoding(work, found), symbols.batch, symbols.sequence))
     forward = [level for one in passes for level in _on_top((*one.forward, one.loss, one.forward_end), before)]
     plain = (*forward, at_step)
     return StepLevels(symbols, fullest((*plain, *backward)))

@@ -40,7 +40,7 @@ def now_of(meter: Meter) -> Peak:
 def tape_for(setup: Setup, accumulating: bool, meter: Meter, kind: type[T] = Tape) -> T:  # type: ignore[assignment]
     """A fresh tape under a set-up."""
     tape = kind(meter, autocast=setup.autocast, on_device=setup.stack.on_device)
-    tape.accumulating, tape.trains = accumulating, setup.trains
+    tape.accumulating, tape.trains, tape.has_casts = accumulating, setup.trains, setup.cache == "decode"
     return tape
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from memplan.memory.operations import copied, to
-from memplan.memory.storage import Size
+from memplan.memory.storage import Size, Storage
 from memplan.memory.tape import Gathered, Grads, Parameter, Tape, Tensor, given
 
 
@@ -15,6 +15,8 @@ def weight_cast(tape: Tape, weight: Parameter, dtype: str, *, caches: bool = Tru
         return weight
     if weight.cast is not None:
         return weight.cast
+    if caches and tape.has_casts:
+        return Tensor(Storage(tape.meter, 0, tape.kind), weight.shape, dtype)
     output = tape.new(weight.shape, dtype)
     if tape.needs_grad(weight):
         tape.record(output, (weight,), lambda grads: (tape.new(given(grads).shape, weight.dtype),))

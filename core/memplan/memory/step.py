@@ -144,12 +144,13 @@ def moments(work: Work, batch: Size, sequence: Size, *, every: bool = False) -> 
     communication = gathered.root.weights + held + last_buffer + gathered.at_loss + gathered.reused_after(0)
     root_stays = 0 if gathered.reshards else gathered.root.weights
     cache = sum(run.count * run.walk.cache for run in runs)
-    forward_end = Candidate(ends.forward_end, kept, held + root_stays, cache)
+    stay = kept + (cached if work.setup.cache != "none" else 0)  # generating text is one stretch of autocast
+    forward_end = Candidate(ends.forward_end, stay, held + root_stays, cache)
     beside = work.backward_buckets
     ahead = _held_ahead(work, batch, sequence, ends.gradients) if work.setup.stack.runs_out_of_order else 0
     after, back = _without_gradients(ends, runs) if work.applies_gradients else (ends, runs)
     return Moments(
-        forward=tuple(_forward(ends, runs, kept, cached, gathered, every=every)),
+        forward=tuple(_forward(ends, runs, (kept, cached, work.stays_bytes), gathered, every=every)),
         loss=Candidate(ends.loss, kept + cached, communication, cache, where=_head_words(work)),
         forward_end=forward_end,
         backward=tuple(
@@ -167,9 +168,10 @@ def _head_words(work: Work) -> str:
     return "head" if work.setup.cache != "none" else "head and loss"
 
 
-def decoding(work: Work) -> Work:
-    """The work of making the next token after a sequence whose keys and values are cached."""
-    return replace(work, setup=replace(work.setup, cache="decode"))
+def decoding(work: Work, read: Moments | Passes) -> Work:
+    """The work of making the next token after a sequence whose keys and values are cached, once it is read."""
+    casts = read.ends.casts + sum(run.count * run.walk.cached for run in read.runs)
+    return replace(work, setup=replace(work.setup, cache="decode"), stays_bytes=work.stays_bytes + casts)
 
 
 def passes(work: Work, batch: int, sequence: int, most_gradients: int | None = None) -> Passes:
@@ -226,14 +228,18 @@ def _held_after_forward(runs: tuple[Run, ...], gathered: Gathering) -> int:
 
 
 def _forward(
-    ends: EndsWalk, runs: tuple[Run, ...], kept: int, cached: int, gathered: Gathering, *, every: bool
+    ends: EndsWalk, runs: tuple[Run, ...], held_bytes: tuple[Size, Size, Size], gathered: Gathering, *, every: bool
 ) -> Iterator[Candidate]:
-    """The fullest moments before the loss: what earlier layers keep grows, so they are the last layers of runs."""
+    """The fullest moments before the loss: what earlier layers keep grows, so they are the last layers of runs.
+
+    `held_bytes`: kept once all layers are through, in autocast's cache then, and there all the time.
+    """
+    kept, cached, always = held_bytes
     first, root = runs[0].walk, gathered.root
     stays = first.input_bytes if ends.input_stays and not first.keeps_input else 0
     arriving = root.weights + root.buffer + gathered.at_start
-    yield Candidate(ends.start, 0, arriving, _cached_before(runs), where=ends.places[0])
-    before, position, cache = ends.held_in_forward, 0, _cached_before(runs)
+    yield Candidate(ends.start, always, arriving, _cached_before(runs), where=ends.places[0])
+    before, position, cache = ends.held_in_forward + always, 0, _cached_before(runs)
     buffer, held = root.buffer, root.weights
     for run in runs:
         walk, unit = run.walk, gathered.layers.get(run.layer, NOTHING)

@@ -112,6 +112,8 @@ class Tape:
         """Whether gradients that meet are added in place (a device) or into a new tensor (the traces' fake tensors)."""
         self.trains = True
         """Whether modules are in training mode; otherwise dropout does nothing and autocast caches every cast."""
+        self.has_casts = False
+        """Whether autocast has cast every weight already: it goes on from pass to pass, as in generating text."""
         self.accumulating = False
         """Whether gradients of earlier micro-batches are there already."""
         self.kind = TEMPORARY
@@ -277,6 +279,10 @@ class Tape:
 
             parameter.node = Node(_LAST, [], [], run, TEMPORARY)
         return parameter.node
+
+    def cast_bytes(self) -> Size:
+        """What autocast's cached copies of weights take."""
+        return sum(one.cast.storage.num_bytes for one in self.casts if one.cast is not None)
 
     def release_casts(self) -> None:
         """Leave autocast: its cached 16-bit copies of weights go."""

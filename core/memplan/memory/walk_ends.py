@@ -42,6 +42,8 @@ class EndsWalk:
     """The last step, with the gradients of the ends but not of the layers."""
     gradients: Size
     """Parameter gradients of the ends that stay."""
+    casts: Size
+    """Autocast's copies of weights."""
     backward_end: Size
     """Ids and whatever else stays, without gradients."""
     masks: dict[int | None, Size]
@@ -80,6 +82,7 @@ def _read(walk: EndsWalk, reading: Reading) -> EndsWalk:
         held_in_backward=reading.peak(walk.held_in_backward),
         embedding_backward=reading.peak(walk.embedding_backward),
         gradients=reading.amount(walk.gradients),
+        casts=reading.amount(walk.casts),
         backward_end=reading.amount(walk.backward_end),
         masks={window: reading.amount(mask) for window, mask in walk.masks.items()},
         ledger=walk.ledger.read(reading),
@@ -132,7 +135,9 @@ def walk_ends_on(
     last = [tape.leaf(hidden, last_dtype, needs_grad=last_needs_grad)]
     state = finish(ctx, architecture, last, ids, embed_locals, model_locals, with_loss, lambda: _noted(meter))
     loss_peak = peak_of(meter)
-    tape.release_casts()
+    casts = tape.cast_bytes()
+    if setup.cache == "none":
+        tape.release_casts()
     del so_far[-1:]  # the new token's logits take the place of the last one's
     forward_end = now_of(meter)
     del so_far
@@ -151,6 +156,7 @@ def walk_ends_on(
         held_in_backward=held_in_backward,
         embedding_backward=embedding_backward,
         gradients=meter.tally[GRADIENTS],
+        casts=casts,
         backward_end=meter.now - meter.tally[GRADIENTS],
         masks=masks,
         ledger=Ledger(tuple(tape.kept)),

@@ -194,7 +194,7 @@ def _forward(ctx: Context, spec: Layer, given: list[Tensor]) -> _Forward:
     way_back, output_bytes, output_dtype = way_back_from(meter, y), y.storage.num_bytes, y.dtype
     del y
     with_cache = meter.now
-    casts = sum(one.cast.storage.num_bytes for one in tape.casts if one.cast is not None)
+    casts = tape.cast_bytes()
     tape.release_casts()
     return _Forward(
         peak=peak,

@@ -65,7 +65,7 @@ def _heads(
     tape = ctx.tape
     if spec.fused != "no":
         product = ctx.linear(spec.inputs[0], x, spec.name)
-        held += [product] if spec.scores != "kernel" else []
+        held += [product] if spec.scores != "kernel" or ctx.setup.cache != "none" else []
         return *_cut(ctx, spec, product), None
     parts, gate = [], None
     counts = (spec.heads, spec.kv_heads, spec.kv_heads)

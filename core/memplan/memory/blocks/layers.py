@@ -12,6 +12,7 @@ from memplan.memory.blocks.attention import attention
 from memplan.memory.blocks.context import Context
 from memplan.memory.blocks.delta import gated_delta
 from memplan.memory.blocks.experts import experts
+from memplan.memory.blocks.gating import activation
 from memplan.memory.blocks.latent import latent_attention
 from memplan.memory.blocks.mlp import mlp
 from memplan.memory.blocks.state_space import short_convolution, state_space
@@ -65,7 +66,9 @@ def _serial_layer(ctx: Context, spec: Layer, x: Tensor) -> Tensor:
     residual = x
     x = ctx.norm(None if spec.post_norm else spec.mlp_norm, x)
     normed = normed if spec.holds_norm == "until_end" else None
-    x = op.dropout(tape, feed_forward(ctx, spec.mlp, x), spec.dropout)
+    given = [x]
+    del x
+    x = op.dropout(tape, _fed(ctx, spec.mlp, given), spec.dropout)
     x = ctx.norm(spec.mlp_out_norm, x)
     x = _added(ctx, spec, residual, x)
     del attended, normed
@@ -108,6 +111,17 @@ def _mixer(ctx: Context, spec: Attention | LatentAttention | StateMixer, x: Tens
         return latent_attention(ctx, spec, x)
     assert isinstance(spec, Attention), "the other kinds have blocks of their own"
     return attention(ctx, spec, x)
+
+
+def _fed(ctx: Context, spec: Mlp | Experts | None, given: list[Tensor]) -> Tensor:
+    """The feed-forward block of the one input given. Its caller holds that, unless the block is no module of its own:
+    lines of the layer's function then give each result the name of the last (OPT).
+    """
+    if isinstance(spec, Mlp) and not spec.name and spec.gate is None and not spec.fused:
+        with ctx.tape.inside("act"):
+            x = activation(ctx.tape, ctx.linear(spec.up, ctx.whole(given.pop()), ""), spec.activation)
+        return ctx.part(ctx.linear(spec.down, x, ""))
+    return feed_forward(ctx, spec, given[0])
 
 
 def feed_forward(ctx: Context, spec: Mlp | Experts | None, x: Tensor) -> Tensor:
