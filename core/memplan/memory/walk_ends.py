@@ -118,14 +118,14 @@ def walk_ends_on(
     with_loss: bool,
 ) -> EndsWalk:
     """Walk what stands before and after the layers on a tape of the caller's."""
-    ctx = Context(tape, setup, batch, sequence)
-    meter = tape.meter
+    ctx, meter = Context(tape, setup, batch, sequence), tape.meter
     ids, so_far = given_ids(ctx, architecture.vocab_size)
     hidden = (batch, ctx.rows, architecture.hidden_size)
-    if architecture.starts:
-        x, embed_locals, input_stays = embed(ctx, architecture, ids)
-    else:
-        x, embed_locals, input_stays = tape.leaf(hidden, last_dtype, needs_grad=setup.trains), [], True
+    x, embed_locals, input_stays = (
+        embed(ctx, architecture, ids)
+        if architecture.starts
+        else (tape.leaf(hidden, last_dtype, needs_grad=setup.trains), [], True)
+    )
     model_locals = positions_and_masks(ctx, list(architecture.kinds), tape)
     held = ctx.masks.items() if setup.checkpointing and last_needs_grad else ()
     masks = {window: mask.storage.num_bytes for window, mask in held if mask is not None}
@@ -135,12 +135,7 @@ def walk_ends_on(
     last = [tape.leaf(hidden, last_dtype, needs_grad=last_needs_grad)]
     state = finish(ctx, architecture, last, ids, embed_locals, model_locals, with_loss, lambda: _noted(meter))
     loss_peak = peak_of(meter)
-    casts = tape.cast_bytes()
-    if setup.cache == "none":
-        tape.release_casts()
-    del so_far[-1:]  # the new token's logits take the place of the last one's
-    forward_end = now_of(meter)
-    del so_far
+    casts, forward_end = _forward_over(ctx, so_far)
     if setup.stack.releases_outputs:
         state.logits = None
     loss_backward, held_in_backward, embedding_backward = _backward(ctx, state, way_back, with_loss)
@@ -162,6 +157,20 @@ def walk_ends_on(
         ledger=Ledger(tuple(tape.kept)),
         places=_places(architecture),
     )
+
+
+def _forward_over(ctx: Context, so_far: list[Tensor]) -> tuple[Size, Peak]:
+    """Autocast's copies of weights, and what is alive when forward is over.
+
+    Where text is generated the copies stay, and the new token's logits take the place of the last one's.
+    """
+    casts = ctx.tape.cast_bytes()
+    if ctx.setup.cache == "none":
+        ctx.tape.release_casts()
+    del so_far[-1:]
+    end = now_of(ctx.tape.meter)
+    so_far.clear()
+    return casts, end
 
 
 def _backward(
