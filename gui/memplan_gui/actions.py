@@ -35,6 +35,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("save_as", "&File", "Save &as…", "Ctrl+Shift+S"),
     Command("-", "&File"),
     Command("export_chart", "&File", "Export c&hart…", "Ctrl+E"),
+    Command("export_config", "&File", "Export &trainer configuration…", "Ctrl+Alt+E"),
     Command("export_sheet", "&File", "Export &design-review sheet…", "Ctrl+Shift+E"),
     Command("print_sheet", "&File", "&Print design-review sheet…", "Ctrl+P"),
     Command("-", "&File"),

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 
 from PySide6.QtCore import QPoint, Qt, Signal
-from PySide6.QtGui import QResizeEvent
+from PySide6.QtGui import QAction, QResizeEvent
 from PySide6.QtWidgets import QMenu, QToolButton, QVBoxLayout, QWidget
 
 from memplan import UNIT_NAMES, LeverOffer, Scenario, Unit
@@ -164,6 +165,11 @@ class AnswerPanel(QWidget):
             return self.chart.showing()
         view = self.views.current_view
         return view.showing() if view else None
+
+    def set_outgoing(self, actions: Sequence[QAction], show_all: QAction) -> None:
+        """Put what copies and exports into the menus of the right button."""
+        self.views.set_outgoing(actions)
+        self.chart.addActions([*actions, show_all])
 
     @property
     def spot(self) -> Spot | None:

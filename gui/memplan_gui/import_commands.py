@@ -1,4 +1,4 @@
-"""Trainers' configurations from the menu and from what is dropped: read, shown, and taken as a scenario or a plan."""
+"""Trainers' configurations from the menu and from what is dropped: read, shown, taken, or written."""
 
 from __future__ import annotations
 

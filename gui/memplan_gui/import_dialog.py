@@ -35,6 +35,7 @@ from memplan import (
     parse_count,
 )
 from memplan_gui.pieces import column, label, shown, tip
+from memplan_gui.presenters.exchange import note_words
 
 SIZE = QSize(920, 640)
 WHERE_WIDTH = 320
@@ -138,7 +139,7 @@ class ImportDialog(QDialog):
 
 _PLACEHOLDERS = {
     "model": "meta-llama/Llama-3.1-8B, 7B, or a config.json",
-    "hardware.device": "a100-80gb-sxm",
+    "hardware.device": "A100 SXM4 80 GB",
     "hardware.devices": "8",
     "training.micro_batch": "1",
 }
@@ -147,15 +148,21 @@ _PLACEHOLDERS = {
 def _names(path: str) -> list[str]:
     if path == "model":
         return [one.id for one in catalog.models()]
-    return [one.id for one in catalog.devices()] if path == "hardware.device" else []
+    return [one.name for one in catalog.devices()] if path == "hardware.device" else []
 
 
 def _answer(path: str, text: str) -> Any:
     if path == "model":
         return model_answer(text.strip(), "Model")
     if path == "hardware.device":
-        return catalog.device(text.strip()).id
+        return _device_id(text.strip())
     return parse_count(text, facts_at(Scenario, path).unit)
+
+
+def _device_id(text: str) -> str:
+    """The id of a device that is named as lists name it, or by its id."""
+    named = (one.id for one in catalog.devices() if one.name.casefold() == text.casefold())
+    return next(named, None) or catalog.device(text).id
 
 
 def _tree() -> QTreeWidget:
@@ -189,7 +196,8 @@ def _fill(tree: QTreeWidget, imported: Imported) -> None:
         group.setFont(0, font)
         group.setFirstColumnSpanned(True)
         for note in notes:
-            item = QTreeWidgetItem(group, [note.title, note.words, note.source])
-            item.setToolTip(1, tip(note.words))
+            words = note_words(note)
+            item = QTreeWidgetItem(group, [note.title, words, note.source])
+            item.setToolTip(1, tip(words))
             item.setToolTip(2, tip(note.source))
         group.setExpanded(True)

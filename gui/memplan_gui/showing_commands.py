@@ -37,6 +37,7 @@ class ShowingCommands(QObject):
         super().__init__(window)
         self._window, self._document, self._panel = window, document, panel
         self._files, self._settings = files, settings
+        panel.views.copy_wanted.connect(lambda: self._copy_table(as_tsv, "table"))
 
     def slots(self) -> dict[str, Callable[[], object]]:
         """Each command's slot, by its id."""

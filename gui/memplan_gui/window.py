@@ -177,12 +177,11 @@ class Window(QMainWindow):
         RecentMenu(self.menus.submenus["recent"], self.files, self._settings, self.answer_panel.notice)
         views_menu(self.menus.submenus["views"], self.answer_panel.views.titles, self.answer_panel.views.show_view)
         outgoing = [self.menus.actions[name] for name in OUTGOING]
-        self.answer_panel.views.set_outgoing(outgoing)
-        self.answer_panel.chart.addActions([*outgoing, self.menus.actions["show_all"]])
-        self.answer_panel.views.copy_wanted.connect(self.menus.actions["copy_table"].trigger)
+        self.answer_panel.set_outgoing(outgoing, self.menus.actions["show_all"])
         self.lever_menu = LeverMenu(self.menus.submenus["levers"], self.answer_panel.levers)
 
     def _slots(self) -> dict[str, Callable[[], object]]:
+        from memplan_gui.export_commands import ExportCommands
         from memplan_gui.help_commands import HelpCommands
         from memplan_gui.import_commands import ImportCommands
         from memplan_gui.scenario_commands import ScenarioCommands
@@ -195,6 +194,7 @@ class Window(QMainWindow):
         return {
             **files.slots(),
             **self.imports.slots(),
+            **ExportCommands(self, self.document, files, self._theme).slots(),
             **SheetCommands(self, self.document, self.answers, files, self._settings).slots(),
             **self.help.slots(),
             **ScenarioCommands(self, self.document).slots(),

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from PySide6.QtWidgets import QLabel, QTreeWidget
 
-from memplan import import_files, resource
+from memplan import MemplanError, import_files, resource
 from memplan_gui import dialogs
-from memplan_gui.import_dialog import ImportDialog
+from memplan_gui.import_dialog import ImportDialog, _device_id
 from memplan_gui.window import Window
 
 RECIPE = resource("examples", "qlora-axolotl.yaml")
@@ -90,3 +90,21 @@ def test_open_questions_keep_the_buttons_off(window: Window) -> None:
     titles = [tree.topLevelItem(position).text(0) for position in range(tree.topLevelItemCount())]
     assert titles == ["Understood", "Assumed", "Ignored"]
     dialog.deleteLater()
+
+
+def test_values_are_called_as_in_the_forms(window: Window) -> None:
+    dialog = ImportDialog(window, [RECIPE], import_files([RECIPE], {"hardware.devices": 8}))
+    tree = dialog.findChild(QTreeWidget)
+    groups = [tree.topLevelItem(position) for position in range(tree.topLevelItemCount())]
+    words = {group.child(at).text(0): group.child(at).text(1) for group in groups for at in range(group.childCount())}
+    assert words["Method"] == "QLoRA (4-bit base)"
+    assert words["Optimizer"] == "Paged AdamW 8-bit"
+    assert words["Device"] == "A100 SXM4 80 GB: no file names the device"
+    assert words["Sharding"] == "DDP: nothing says how devices divide the model"
+    dialog.deleteLater()
+
+
+def test_a_device_is_answered_by_its_name_or_its_id() -> None:
+    assert _device_id("a100 sxm4 80 gb") == _device_id("a100-80gb-sxm") == "a100-80gb-sxm"
+    with pytest.raises(MemplanError):
+        _device_id("no such card")

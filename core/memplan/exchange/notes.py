@@ -35,6 +35,10 @@ class ImportNote:
     """The field of the scenario, where there is one."""
     option: str = ""
     """The command line's option that answers what is asked, or says otherwise than was assumed."""
+    value: Any = None
+    """The field's value, where it has one."""
+    why: str = ""
+    """Why that was assumed: what `words` says behind the value."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -271,17 +271,22 @@ _STRATEGIES_OF: dict[str, tuple[str, ...]] = {
 
 def _value_notes(desk: _Desk, values: Mapping[str, Any]) -> Iterator[ImportNote]:
     for path, value in values.items():
+        kept = tuple(value) if isinstance(value, list) else value
         if path in desk.answers:
-            yield ImportNote("understood", _title(path), value_words(value), "your answer", path)
+            yield ImportNote("understood", _title(path), value_words(value), "your answer", path, value=kept)
         elif path in desk.stated:
-            yield ImportNote("understood", _title(path), value_words(value), desk.stated[path].source, path)
+            source = desk.stated[path].source
+            yield ImportNote("understood", _title(path), value_words(value), source, path, value=kept)
         else:
-            yield ImportNote("assumed", _title(path), f"{value_words(value)}: {desk.defaults[path][1]}", path=path)
+            yield _assumed(path, kept, value_words(value), desk.defaults[path][1])
     yield from _mixed_note(desk)
     if "hardware.device" not in values:
         default = facts_at(Scenario, "hardware.device").default
-        words = f"{default}: no file names the device"
-        yield ImportNote("assumed", _title("hardware.device"), words, path="hardware.device", option="--device")
+        yield _assumed("hardware.device", default, default, "no file names the device", "--device")
+
+
+def _assumed(path: str, value: Any, words: str, why: str, option: str = "") -> ImportNote:
+    return ImportNote("assumed", _title(path), f"{words}: {why}", "", path, option, value, why)
 
 
 def _mixed_note(desk: _Desk) -> Iterator[ImportNote]:
