@@ -9,7 +9,8 @@ from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QWidget
 
 from memplan_gui import dialogs
-from memplan_gui.notice_bar import NoticeBar
+from memplan_gui.answer_panel import AnswerPanel
+from memplan_gui.page_commands import PageCommands
 from memplan_gui.theme import Theme
 
 HINT = (
@@ -21,14 +22,15 @@ HINT = (
 class HelpCommands(QObject):
     """Commands that explain, and show what memplan noted of itself."""
 
-    def __init__(self, window: QWidget, notice: NoticeBar, theme: Theme) -> None:
+    def __init__(self, window: QWidget, panel: AnswerPanel, theme: Theme) -> None:
         super().__init__(window)
-        self._window, self._notice, self._theme = window, notice, theme
+        self._window, self._notice, self._theme = window, panel.notice, theme
+        self._pages = PageCommands(window, panel, theme)
 
     def slots(self) -> dict[str, Callable[[], object]]:
         """Each command's slot, by its id."""
         return {
-            "what_first": self.say_what_first,
+            **self._pages.slots(),
             "show_log": self.show_log,
             "about": lambda: dialogs.show_about(self._window, self._theme),
         }

@@ -6,6 +6,7 @@ from PySide6.QtCore import QPoint, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QEnterEvent, QFont, QFontMetrics, QPainter, QPaintEvent, QPen, QResizeEvent
 from PySide6.QtWidgets import QAbstractButton, QGridLayout, QSizePolicy, QWidget
 
+from memplan_gui.help_topics import TOPIC, topic_of_lever
 from memplan_gui.icons import paint_icon
 from memplan_gui.pieces import MOST_WIDER, scaled, tip
 from memplan_gui.presenters.levers import LeverCard
@@ -47,6 +48,7 @@ class LeverButton(QAbstractButton):
         self.setText(card.title)
         self.setAccessibleName(card.title)
         self.setAccessibleDescription(card.spoken)
+        self.setProperty(TOPIC, topic_of_lever(card.title))
         shortcut = f"\nCtrl+{self.number} toggles it." if card.applies and self.number <= 9 else ""
         self.setToolTip(tip(card.tip + shortcut))
         self.update()

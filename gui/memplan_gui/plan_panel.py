@@ -19,6 +19,7 @@ from memplan_gui.catalog_hits import (
 from memplan_gui.document import PlanDocument
 from memplan_gui.fields import BytesEdit, NotesEdit, TextEdit
 from memplan_gui.forms import INSET, FieldRow, Fold, editor_for
+from memplan_gui.help_topics import TOPIC, topic_of_field
 from memplan_gui.model_source import ModelSource
 from memplan_gui.pieces import MOST_WIDER, column, label, row, scaled, shown
 from memplan_gui.plan_fields import SECTIONS, FieldSpec, FoldSpec, SectionSpec, all_fields, num_changed
@@ -150,6 +151,7 @@ class PlanPanel(QFrame):
             self._column.addWidget(self._row(spec))
             if spec.path == "training.method":
                 self._recipe = RecipeRow(self._document)
+                self._recipe.setProperty(TOPIC, "recipes")
                 self._recipe.custom_wanted.connect(lambda: self.open_fold("Precision"))
                 self._column.addWidget(self._recipe)
         if section.title == "Model":
@@ -225,6 +227,7 @@ class PlanPanel(QFrame):
         if isinstance(editor, BytesEdit):
             editor.set_unit(self._unit)
         line = FieldRow(facts, editor)
+        line.setProperty(TOPIC, topic_of_field(spec.path))
         self.rows[spec.path] = line
         binding = Binding(self._document, spec.path, editor, line)  # type: ignore[arg-type]  # all have its protocol
         binding.said.connect(line.show_rejection)

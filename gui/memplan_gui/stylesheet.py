@@ -118,6 +118,12 @@ QTabWidget#views::tab-bar { left: 12px; }
 QTabBar#view_tabs::tab { padding: 6px 8px 4px 8px; }
 QTabWidget::pane { border: none; border-top: 1px solid $hairline; }
 
+QWidget#help { background: $panel; }
+QTextBrowser#help_page { background: $window; border: none; }
+QTreeWidget#help_contents { background: transparent; border: none; outline: none; }
+QTreeWidget#help_contents::item { padding: 3px 2px; }
+QTreeWidget#help_contents::item:selected { background: $accent_soft; color: $text; }
+
 QTableView {
   background: $window; color: $text; border: none; gridline-color: $hairline; outline: none;
   selection-background-color: $accent_soft; selection-color: $text;

@@ -190,7 +190,7 @@ class Window(QMainWindow):
 
         panel, files, chart = self.answer_panel, self.files, self.answer_panel.chart
         self.imports = ImportCommands(self, self.document, files)
-        self.help = HelpCommands(self, panel.notice, self._theme)
+        self.help = HelpCommands(self, panel, self._theme)
         return {
             **files.slots(),
             **self.imports.slots(),

@@ -29,6 +29,8 @@ class Lever:
         title: what a person reads on the toggle.
         short: what it costs beside time, in as many words as a card has room for.
         price: what it costs beside time, a sentence.
+        does: what it does to memory, a sentence.
+        idle: when it does not help, a sentence.
         source: where the price is known from.
         group: levers of one group set the same thing, so that only one of them is on.
         on: what it sets.
@@ -46,6 +48,8 @@ class Lever:
     title: str
     short: str
     price: str
+    does: str
+    idle: str
     source: str
     group: str
     on: Callable[[Scenario], Changes]

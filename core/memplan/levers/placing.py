@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from memplan.levers.lever import Changes, Lever, device_in, never, setting
 from memplan.memory.optimizers import RULES
@@ -81,56 +82,58 @@ def _more_devices_why_not(scenario: Scenario) -> str | None:
     return "there are thousands of devices already" if 2 * scenario.hardware.devices > _MOST_DEVICES else None
 
 
-def _sharding(
-    strategy: Strategy, title: str, short: str, price: str, source: str, counts_as: float, *, is_advised: bool = True
-) -> Lever:
+def _sharding(strategy: Strategy, *, is_advised: bool = True, **facts: Any) -> Lever:
     return setting(
         id=strategy,
-        title=title,
-        short=short,
-        price=price,
-        source=source,
         group="sharding",
         on={"hardware.sharding.strategy": strategy},
         off={"hardware.sharding.strategy": "ddp"},
         why_not=_sharding_why_not(strategy),
-        counts_as=counts_as,
         is_advised=is_advised,
+        **facts,
     )
 
 
 PLACING: tuple[Lever, ...] = (
     _sharding(
         "zero1",
-        "ZeRO-1",
-        "Divides states",
-        "Devices divide the optimizer's states; sends as much as DDP does. Needs DeepSpeed or a like.",
-        f"{_ZERO}, section 5.1",
-        0.01,
+        title="ZeRO-1",
+        short="Divides states",
+        price="Sends as much as DDP does. Needs DeepSpeed or a like.",
+        does="Each device holds its part of the optimizer states and the master weights.",
+        idle="There is one device, or there are hardly any states: adapters, SGD, Adafactor.",
+        source=f"{_ZERO}, section 5.1",
+        counts_as=0.01,
     ),
     _sharding(
         "zero2",
-        "ZeRO-2",
-        "Divides gradients",
-        "Devices divide states and gradients, not weights. Needs DeepSpeed or a like.",
-        f"{_ZERO}, section 5.2",
-        0.02,
+        title="ZeRO-2",
+        short="Divides gradients",
+        price="Weights stay whole on each device. Needs DeepSpeed or a like.",
+        does="Each device holds its part of states and gradients.",
+        idle="There is one device, or weights and activations are what is too much.",
+        source=f"{_ZERO}, section 5.2",
+        counts_as=0.02,
     ),
     _sharding(
         "fsdp2",
-        "FSDP2",
-        "Divides weights",
-        "Devices divide states, gradients and weights, which are gathered layer by layer: half as much again is sent.",
-        "PyTorch documentation, fully_shard; Zhao et al. 2023, arXiv:2304.11277",
-        0.025,
+        title="FSDP2",
+        short="Divides weights",
+        price="Weights are gathered layer by layer: half as much again is sent.",
+        does="Each device holds its part of states, gradients and weights; a layer or two are whole at a time.",
+        idle="There is one device, or activations are what is too much: they are not divided.",
+        source="PyTorch documentation, fully_shard; Zhao et al. 2023, arXiv:2304.11277",
+        counts_as=0.025,
     ),
     _sharding(
         "zero3",
-        "ZeRO-3",
-        "Divides weights",
-        "Devices divide states, gradients and weights, which are gathered layer by layer: half as much again is sent.",
-        f"{_ZERO}, section 5.3",
-        0.03,
+        title="ZeRO-3",
+        short="Divides weights",
+        price="Weights are gathered layer by layer: half as much again is sent. Needs DeepSpeed or a like.",
+        does="Each device holds its part of states, gradients and weights; a few layers are whole at a time.",
+        idle="There is one device, or activations are what is too much: they are not divided.",
+        source=f"{_ZERO}, section 5.3",
+        counts_as=0.03,
         is_advised=False,  # FSDP2 divides as much, and is part of PyTorch
     ),
     Lever(
@@ -138,6 +141,8 @@ PLACING: tuple[Lever, ...] = (
         title="Twice the devices",
         short="Twice as many",
         price="Twice as many devices to pay for and to connect, each with half of the states.",
+        does="Halves what sharding divides, and the sequences of each device where they can be halved.",
+        idle="The activations of a single sequence are what is too much.",
         source="arithmetic; PyTorch documentation, fully_shard",
         group="devices",
         on=_more_devices,
@@ -154,6 +159,8 @@ PLACING: tuple[Lever, ...] = (
         short="Over the host link",
         price="What layers keep waits in the host's memory, pinned, and comes and goes while the device computes; few "
         "trainers have it.",
+        does="What layers keep for backward leaves the device until it is wanted.",
+        idle="The peak is at the optimizer step, or device and host share one memory.",
         source="PyTorch documentation, torch.autograd.graph.save_on_cpu; torchtune documentation, "
         "enable_activation_offloading",
         group="offload_activations",
@@ -168,6 +175,8 @@ PLACING: tuple[Lever, ...] = (
         title="Offload checkpoints",
         short="Recomputes, host link",
         price="Checkpoints wait in the host's memory; forward runs a second time during backward.",
+        does="The inputs of layers leave the device until backward wants them.",
+        idle="Sequences are short, or device and host share one memory.",
         source="Unsloth's gradient checkpointing; Chen et al. 2016, arXiv:1604.06174",
         group="checkpointing",
         on={"training.checkpointing": "offload"},
@@ -181,6 +190,8 @@ PLACING: tuple[Lever, ...] = (
         title="Offload optimizer",
         short="Updates on the host",
         price="States and master weights live in the host's memory, and its processor works out the update.",
+        does="States and master weights leave the device.",
+        idle="Few parameters train, or weights and activations are what is too much.",
         source="Ren et al. 2021, arXiv:2101.06840",
         group="offload",
         on={"hardware.offload.optimizer": True},
@@ -195,6 +206,8 @@ PLACING: tuple[Lever, ...] = (
         short="Over the host link",
         price="Weights and states live in the host's memory, where they are updated; weights come layer by layer, "
         "twice for each micro-batch.",
+        does="Weights and states leave the device; a layer or two are on it at a time.",
+        idle="Activations or logits are what is too much.",
         source="Rajbhandari et al. 2021, arXiv:2104.07857; PyTorch documentation, CPUOffloadPolicy",
         group="offload",
         on={"hardware.offload.parameters": True, "hardware.offload.optimizer": True},

@@ -1,4 +1,4 @@
-"""Short labels of other parts: a scenario's tab, the window's title, a file to export to."""
+"""Short labels of other parts: a scenario's tab, the window's title, a file to export to, a heading in Help."""
 
 from __future__ import annotations
 
@@ -24,6 +24,15 @@ def file_stem(*names: str) -> str:
     """
     text = " ".join(name for name in names if name.strip())
     return re.sub(r"[^\w.]+", "-", text).strip("-.")[:120] or "plan"
+
+
+def anchor(heading: str) -> str:
+    """A heading's name in links, as code hosts make it.
+
+    >>> anchor("What a lever saves, and what it costs"), anchor("16-bit adapters")
+    ('what-a-lever-saves-and-what-it-costs', '16-bit-adapters')
+    """
+    return re.sub(r"[^\w\- ]", "", heading.casefold()).replace(" ", "-")
 
 
 def picture_subtitle(scenario: Scenario, estimate: Estimate, *more: str) -> str:
