@@ -15,6 +15,7 @@ FIELD_TOPICS: dict[str, str] = {
     "training.method": "levers#lora",
     "training.lora": "method#lora-and-a-4-bit-base",
     "training.quantization": "method#lora-and-a-4-bit-base",
+    "training.inference": "method#inference-the-kv-cache",
     "training.freeze": "glossary#gradients",
     "training.optimizer": "recipes#optimizers",
     "training.optimizer_impl": "method#the-optimizer-step",

@@ -18,6 +18,7 @@ from memplan_gui.help_window import HelpWindow
 from memplan_gui.page_commands import PAGE_COMMANDS, shortcuts
 from memplan_gui.plan_fields import all_fields
 from memplan_gui.presenters.help import PAGES, HelpPages, topic_of_link
+from memplan_gui.presenters.labels import anchor
 from memplan_gui.presenters.words import choice_title
 from memplan_gui.recipes import PRESETS
 from memplan_gui.theme import Theme
@@ -87,7 +88,7 @@ def test_the_glossary_has_the_words_of_the_window(pages: HelpPages) -> None:
     known = topics(pages)
     words = ("plan", "scenario", "estimate", "instant", "lever", "recipe", "kernels", "need", "verdict", "basis")
     for word in (*words, "allocated", "reserved", "process", "device", "usable", *TERMS):
-        assert f"glossary#{word.replace(' ', '-')}" in known
+        assert f"glossary#{anchor(word)}" in known
 
 
 def test_the_shortcuts_are_those_of_the_menus() -> None:
