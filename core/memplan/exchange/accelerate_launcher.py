@@ -5,7 +5,7 @@ from __future__ import annotations
 from memplan.exchange.documents import Document
 from memplan.exchange.notes import Stated
 from memplan.exchange.reading import Keys
-from memplan.exchange.trainer_terms import STAGES, state_deepspeed_path, state_fsdp
+from memplan.exchange.trainer_terms import STAGES, state_deepspeed_path, state_fsdp, state_parallelism
 
 _SIGNS = ("distributed_type", "compute_environment", "num_processes")
 
@@ -45,7 +45,7 @@ def read(keys: Keys, document: Document) -> None:
         reading.state("hardware.sharding.strategy", kind, value="none", weak=True)
         if "hardware.devices" not in reading.stated:
             reading.state("hardware.devices", kind, value=1, weak=True)
-    _state_parallelism(keys)
+    state_parallelism(keys.section("parallelism_config"))
 
 
 def _state_nodes(keys: Keys) -> None:
@@ -127,18 +127,3 @@ def _state_megatron(inner: Keys, kind: Stated) -> None:
         reading.state("training.checkpointing", how, value=how.value.lower(), weak=True)
     if (host := inner.switch("megatron_lm_optimizer_cpu_offload")) and host.value:
         reading.leave_out(host, "states on the host are counted on the device")
-
-
-def _state_parallelism(keys: Keys) -> None:
-    inner = keys.section("parallelism_config")
-    reading = keys.reading
-    for word, path in (("tp", "tensor_parallel"), ("cp", "context_parallel"), ("sp", "context_parallel")):
-        size = inner.whole(f"parallelism_config_{word}_size", f"{word}_size")
-        if size is not None and size.value > 1:
-            reading.state(f"hardware.{path}", size)
-            if word == "sp":
-                reading.assume(size.key, "Ulysses divides the sequence: counted as context parallelism")
-    copies = inner.whole("parallelism_config_dp_replicate_size", "dp_replicate_size")
-    if copies is not None and copies.value > 1:
-        reading.leave_out(copies, "copies between groups are not counted: the model is divided by all devices")
-    inner.whole("parallelism_config_dp_shard_size", "dp_shard_size", least=-1)

@@ -39,6 +39,7 @@ def read(keys: Keys, document: Document) -> None:
     reading.default("training.sequence_length", 512, "axolotl's default (sequence_len)")
     _read_rows(keys)
     batch, rows = keys.whole("micro_batch_size"), _rows(keys)
+    reading.state("given.rows", Stated(rows, document.file, ""))
     reading.state("training.micro_batch", replace(batch, value=batch.value * rows) if batch else None)
     reading.default("training.micro_batch", rows, "axolotl's default (micro_batch_size)")
     reading.state("training.gradient_accumulation", keys.whole("gradient_accumulation_steps"))

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from memplan.exchange.documents import Document
+from memplan.exchange.generations import CHECKPOINTS_SINCE, state_generation
 from memplan.exchange.notes import Stated
 from memplan.exchange.reading import Keys
 from memplan.exchange.trainer_terms import (
@@ -17,6 +18,7 @@ from memplan.exchange.trainer_terms import (
     state_fsdp,
     state_load_dtype,
     state_optimizer,
+    state_parallelism,
     state_targets,
 )
 
@@ -43,6 +45,7 @@ def read(keys: Keys, document: Document) -> None:
     """Read the Trainer's arguments. Model, adapter and row length are a program's business: other files give them."""
     reading = keys.reading
     reading.default("given.trainer", "transformers", "the Trainer's arguments")
+    state_generation(reading, keys.content, trl=False)
     reading.state("given.model_name", keys.text("model_name_or_path"))
     reading.state("training.sequence_length", keys.whole("max_seq_length", "model_max_length", "block_size"))
     state_load_dtype(reading, keys.text("dtype", "torch_dtype"))
@@ -55,6 +58,7 @@ def read_trl(keys: Keys, document: Document) -> None:
     """Read TRL's arguments, its ModelConfig among them."""
     reading = keys.reading
     reading.state("given.trainer", Stated("trl", document.file, ""))
+    before = state_generation(reading, keys.content, trl=True)
     reading.state("given.model_name", keys.text("model_name_or_path"))
     state_load_dtype(reading, keys.text("dtype", "torch_dtype"))
     _read_model_kwargs(keys)
@@ -66,7 +70,8 @@ def read_trl(keys: Keys, document: Document) -> None:
     rows = _read_method(keys, document, adapted=adapted)
     if (host := keys.switch("activation_offloading")) and host.value:
         reading.state("hardware.offload.activations", host)
-    _read_common(keys, batch_rows=rows, checkpointing=True, mixed="bf16")
+    checkpoints = before is None or before.version > CHECKPOINTS_SINCE
+    _read_common(keys, batch_rows=rows, checkpointing=checkpoints, mixed="bf16")
 
 
 def _read_model_kwargs(keys: Keys) -> None:
@@ -174,13 +179,15 @@ def _read_common(keys: Keys, *, batch_rows: int, checkpointing: bool, mixed: str
     reading = keys.reading
     batch = keys.whole("per_device_train_batch_size", "per_gpu_train_batch_size")
     batch = replace(batch, value=batch.value * batch_rows) if batch else None
+    reading.state("given.rows", Stated(batch_rows, reading.file, ""))
     reading.state("training.micro_batch", batch)
     reading.default("training.micro_batch", 8 * batch_rows, "the Trainer's default (per_device_train_batch_size)")
     reading.state("training.gradient_accumulation", keys.whole("gradient_accumulation_steps"))
-    kept = keys.switch("gradient_checkpointing")
+    kept = keys.switch("activation_checkpointing", "gradient_checkpointing")
     reading.state("training.checkpointing", kept, value="full" if kept and kept.value else "none")
-    why = "TRL checkpoints unless told not to" if checkpointing else "the Trainer keeps activations unless told not to"
+    why = "TRL checkpoints unless told not to" if checkpointing else "the trainer keeps activations unless told not to"
     reading.default("training.checkpointing", "full" if checkpointing else "none", why)
+    _read_how_checkpointed(keys)
     state_mixed_precision(keys, mixed)
     state_optimizer(reading, keys.text("optim"))
     reading.default("training.optimizer", "adamw", "the Trainer's default (adamw_torch_fused)")
@@ -201,6 +208,18 @@ def _read_common(keys: Keys, *, batch_rows: int, checkpointing: bool, mixed: str
     state_shards(keys)
 
 
+def _read_how_checkpointed(keys: Keys) -> None:
+    """transformers 5.24 can checkpoint every n-th layer alone, and hold what it keeps on the host."""
+    how = keys.any("activation_checkpointing_kwargs", "gradient_checkpointing_kwargs")
+    if how is not None and isinstance(how.value, dict):
+        every, host = how.value.get("every_n_layers"), how.value.get("offload")
+        kept = keys.reading.stated.get("training.checkpointing")
+        if host is True and kept is not None and kept.value == "full":
+            keys.reading.state("training.checkpointing", how, value="offload")
+        if isinstance(every, int) and every > 1:
+            keys.reading.leave_out(how, f"every {every} layers are checkpointed as one; each alone is counted")
+
+
 def state_mixed_precision(keys: Keys, default: str) -> None:
     """Take bf16 and fp16 as the Trainer means them: autocast, not what weights are held in."""
     reading = keys.reading
@@ -217,13 +236,24 @@ def state_mixed_precision(keys: Keys, default: str) -> None:
         reading.state("given.mixed_precision", off, value="no", weak=True)
 
 
-def state_shards(keys: Keys) -> None:
-    """Take the Trainer's own `deepspeed` and `fsdp`."""
+def state_shards(keys: Keys, *, fsdp: int | None = None) -> None:
+    """Take the Trainer's own `deepspeed`, `fsdp` and `parallelism_config`.
+
+    Args:
+        keys: the file's keys.
+        fsdp: the version of FSDP where a trainer takes one; None: as transformers does.
+    """
     reading = keys.reading
     engine = keys.any("deepspeed")
     if engine is not None and isinstance(engine.value, str):
         state_deepspeed_path(reading, engine)
-    shard = keys.any("fsdp")
+    _state_fsdp(keys, fsdp)
+    if isinstance(keys.content.get("parallelism_config"), dict):
+        state_parallelism(keys.section("parallelism_config"))
+
+
+def _state_fsdp(keys: Keys, default: int | None) -> None:
+    reading, shard = keys.reading, keys.any("fsdp")
     words = (
         " ".join(map(str, shard.value))
         if shard and isinstance(shard.value, list)
@@ -234,10 +264,37 @@ def state_shards(keys: Keys) -> None:
         return
     has_section = isinstance(keys.content.get("fsdp_config"), dict)
     inner = keys.section("fsdp_config") if has_section else Keys(reading, {}, "fsdp_config.")
-    version = inner.whole("fsdp_version", "version")
-    state_fsdp(inner, version.value if version else 1)
-    if "offload" in words:
-        reading.state("hardware.offload.parameters", shard, value=True)
-        reading.state("hardware.offload.optimizer", shard, value=True)
+    stated = inner.whole("fsdp_version", "version")
+    version = stated.value if stated else default or _fsdp_version(inner, words)
+    state_fsdp(inner, version)
+    host = inner.switch("fsdp_cpu_offload", "cpu_offload")
+    if "offload" in words or (host and host.value):
+        reading.state("hardware.offload.parameters", host or shard, value=True)
+        reading.state("hardware.offload.optimizer", host or shard, value=True)
     if "shard_grad_op" in words:
         reading.state("hardware.sharding.reshard_after_forward", shard, value=False)
+    if "no_shard" in words:
+        reading.state("hardware.sharding.strategy", shard, value="ddp")
+
+
+_FSDP1_KEYS = (
+    *("sharding_strategy", "backward_prefetch", "forward_prefetch", "use_orig_params", "sync_module_states"),
+    "limit_all_gathers",
+)
+
+
+def _fsdp_version(inner: Keys, words: str) -> int:
+    """The version that runs where a file names none: FSDP2 since transformers 5.10, unless it can only be FSDP1."""
+    reading = inner.reading
+    named = next((key for key in _FSDP1_KEYS if inner.has(key) or inner.has(f"fsdp_{key}")), "")
+    sign = named or next((word for word in ("hybrid_shard", "no_shard") if word in words), "")
+    if sign:
+        reading.assume("fsdp_config", f"no version is named; {sign} is of FSDP1")
+        return 1
+    if "given.transformers" in reading.stated:
+        reading.assume("fsdp_config", "no version is named: FSDP1, as transformers before 5.10 takes it")
+        return 1
+    reading.assume(
+        "fsdp_config", "no version is named: FSDP2, as transformers takes it since 5.10; before it took FSDP1"
+    )
+    return 2

@@ -42,6 +42,7 @@ def read(keys: Keys, document: Document) -> None:
     if not any(switch and switch.value for switch in (packing, neat)):
         reading.assume("cutoff_len", "rows are not packed: the longest row counts, others take less")
     batch, rows = keys.whole("per_device_train_batch_size"), _rows(keys)
+    reading.state("given.rows", Stated(rows, document.file, ""))
     reading.state("training.micro_batch", replace(batch, value=batch.value * rows) if batch else None)
     reading.default("training.micro_batch", 8 * rows, "the Trainer's default (per_device_train_batch_size)")
     reading.state("training.gradient_accumulation", keys.whole("gradient_accumulation_steps"))
@@ -49,7 +50,7 @@ def read(keys: Keys, document: Document) -> None:
     _read_checkpointing(keys)
     _read_kernels(keys)
     _read_optimizer(keys)
-    state_shards(keys)
+    state_shards(keys, fsdp=1)  # it runs on transformers up to 5.6
 
 
 def _read_method(keys: Keys) -> None:

@@ -1,10 +1,10 @@
 """The dtypes in force: what weights, adapters, gradients and states are held in, which is not what a file declares.
 
 Sources, read in the libraries: transformers 5.24 (from_pretrained loads the stored dtype), trl 1.16 (create_model loads
-fp32 unless told; SFTTrainer turns adapters on a quantised base to bf16), peft 0.21 (autocast_adapter_dtype: fp32),
-accelerate 1.15 (prepare_model: FSDP upcasts what trains; autocast but for DeepSpeed), axolotl 0.19
-(normalize_config: bf16 is the load dtype too), llamafactory 0.9.5 (init_adapter: what trains is upcast to fp32),
-DeepSpeed (the engine casts the module and keeps fp32 masters).
+fp32 unless told; SFTTrainer turns adapters on a quantised base to bf16), trl 0.26 (prepare_peft_model), peft 0.21
+(autocast_adapter_dtype: fp32), accelerate 1.15 (prepare_model: FSDP upcasts what trains; autocast but for DeepSpeed),
+axolotl 0.19 (normalize_config: bf16 is the load dtype too), llamafactory 0.9.5 (init_adapter: what trains is upcast to
+fp32), DeepSpeed (the engine casts the module and keeps fp32 masters).
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
+
+from memplan.exchange.generations import KBIT_UNTIL
 
 FSDP = ("fsdp1", "fsdp2")
 DEEPSPEED = ("zero1", "zero2", "zero3")
@@ -30,7 +32,8 @@ def precision_in_force(given: Mapping[str, Any], method: str, strategy: str) -> 
     """Work out what a run of the Hugging Face family holds its tensors in.
 
     Args:
-        given: what files say: trainer, mixed_precision, load_dtype, stored_dtype, pure, engine, adapter_dtype.
+        given: what files say: trainer, mixed_precision, load_dtype, stored_dtype, pure, engine, adapter_dtype,
+            quantized, and transformers and trl_before where a file is of an older generation.
         method: the plan's method, settled.
         strategy: the plan's sharding strategy, settled.
     """
@@ -55,8 +58,10 @@ def precision_in_force(given: Mapping[str, Any], method: str, strategy: str) -> 
     yield InForce("training.master_weights", False, "the weights that train are the only ones")
     if sharded:
         yield InForce("hardware.sharding.mixed_precision", mixed != "no", "FSDP computes in the mixed precision")
-    if mixed != "no":
+    if mixed != "no" and trainer != "trl":
         yield InForce("training.trainer", "accelerate", "accelerate wraps forward in autocast")
+    if trainer == "trl":
+        yield from _by_trl(given, mixed, method, sharded=sharded)
     if adapters:
         dtype, reason = _adapters(given, trainer, method, loaded)
         yield InForce("training.lora.adapter_dtype", dtype, reason)
@@ -68,10 +73,33 @@ def _loaded(given: Mapping[str, Any], trainer: str) -> tuple[str, str]:
         return str(asked), "the dtype that the file asks for"
     if asked is None and trainer == "trl":
         return "fp32", "TRL loads fp32 where no dtype is given"
+    if asked is None and (version := given.get("transformers")):
+        return "fp32", f"transformers {version} loads fp32 where no dtype is given"
     if stored is not None:
         since = "" if asked else "; before transformers 5 it was fp32"
         return str(stored), f"the dtype that the weights are stored in{since}"
     return "bf16", "no file says what the weights are stored in"
+
+
+def _by_trl(given: Mapping[str, Any], mixed: str, method: str, *, sharded: bool) -> Iterator[InForce]:
+    """TRL on one device's worth of weights; before 0.27 it prepared a quantised base, which newer ones leave alone."""
+    prepares = method == "qlora" and not sharded and _is_older_trl(given)
+    if prepares:
+        if given.get("quantized") == "int8" or mixed != "bf16":
+            why = "TRL before 0.27 upcasts what is not packed"
+            yield InForce("training.quantization.fp32_unquantized", True, why)
+        else:
+            why = "TRL before 0.27 turns what is not packed to bf16, but norms to fp32"
+            yield InForce("training.weights_dtype", "bf16", why)
+            yield InForce("training.trainer", "trl", why)
+            return
+    if mixed == "no":
+        return
+    if method != "qlora":
+        yield InForce("training.trainer", "trl", "TRL's trainers run under accelerate, which wraps forward in autocast")
+        return
+    since = "" if prepares or sharded else "; TRL since 0.27 leaves norms as loaded, before that they were in fp32"
+    yield InForce("training.trainer", "accelerate", f"accelerate wraps forward in autocast{since}")
 
 
 def _under_deepspeed(mixed: str, loaded: str, why: str, *, adapters: bool) -> Iterator[InForce]:
@@ -104,11 +132,17 @@ def _under_megatron(mixed: str) -> Iterator[InForce]:
 def _adapters(given: Mapping[str, Any], trainer: str, method: str, loaded: str) -> tuple[str, str]:
     if given.get("adapter_dtype") == "weights":
         return loaded, "autocast_adapter_dtype is off: adapters follow the base"
-    if trainer == "trl" and method == "qlora":
+    if trainer == "trl" and method == "qlora" and not (_is_older_trl(given) and given.get("quantized") == "int8"):
         return "bf16", "TRL turns adapters on a quantised base to bf16"
     if trainer == "llama_factory" and given.get("pure"):
         return loaded, "pure_bf16 keeps what trains in the base's dtype"
     return "fp32", "PEFT makes adapters fp32 whatever the base is"
+
+
+def _is_older_trl(given: Mapping[str, Any]) -> bool:
+    """Whether a file's keys tell that TRL prepares a quantised base itself."""
+    before = given.get("trl_before")
+    return before is not None and before <= KBIT_UNTIL
 
 
 def _autocast_why(mixed: str) -> str:

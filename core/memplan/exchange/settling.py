@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pydantic import ValidationError
 
 from memplan.catalog import device as catalog_device
 from memplan.errors import MemplanError
+from memplan.exchange.batches import settle_accumulation, settle_processes
+from memplan.exchange.desk import Desk
 from memplan.exchange.model_settling import SettledModel, settle_model
 from memplan.exchange.notes import AUTO, ImportNote, Stated
 from memplan.exchange.peft_defaults import default_targets
@@ -46,31 +48,6 @@ _HOSTED_BY_TRAINER = ("transformers", "trl", "axolotl", "llama_factory")
 """Trainers on transformers' Trainer: launchers and DeepSpeed decide dtypes with them."""
 
 
-@dataclass
-class _Desk:
-    """What is known so far."""
-
-    stated: dict[str, Stated]
-    defaults: dict[str, tuple[Any, str]]
-    answers: Mapping[str, Any]
-    values: dict[str, Any] = field(default_factory=dict)
-    notes: list[ImportNote] = field(default_factory=list)
-
-    def get(self, path: str) -> Any:
-        """The value that counts: the person's, a file's, the trainer's default; None where nobody says."""
-        if path in self.answers:
-            return self.answers[path]
-        if path in self.stated:
-            return self.stated[path].value
-        return self.defaults[path][0] if path in self.defaults else None
-
-    def assume(self, path: str, value: Any, why: str) -> None:
-        """Take a value that follows, unless the person says otherwise."""
-        if path not in self.answers:
-            self.stated.pop(path, None)
-            self.defaults[path] = (value, why)
-
-
 @dataclass(frozen=True, slots=True)
 class Settled:
     """The scenario, where nothing is open, and the list of how it came about."""
@@ -91,14 +68,17 @@ def settle(readings: Sequence[Reading], answers: Mapping[str, Any], name: str) -
         MemplanError: files contradict each other, or a value is out of range.
     """
     model = settle_model(readings, answers.get("model"))
-    desk = _Desk(_merged(readings, answers), _defaults(readings), answers)
+    desk = Desk(_merged(readings, answers), _defaults(readings), answers)
     desk.notes += [note for reading in readings for note in reading.notes] + list(model.notes)
     trains = any(reading.trains for reading in readings)
+    if all(reading.keys_of != "deepspeed" for reading in readings):
+        _settle_named_engine(desk)
     _settle_method(desk, model, trains=trains)
     _settle_targets(desk, model)
+    settle_processes(desk)
     _settle_devices(desk, trains=trains)
     _settle_precision(desk, model)
-    _settle_accumulation(desk)
+    settle_accumulation(desk)
     questions = list(_questions(desk, model, trains=trains))
     method, strategy = desk.get("training.method") or "full", desk.get("hardware.sharding.strategy") or "none"
     values = {path: desk.get(path) for path in _paths(desk) if field_applies(path, method, strategy)}
@@ -109,8 +89,11 @@ def settle(readings: Sequence[Reading], answers: Mapping[str, Any], name: str) -
 
 def _merged(readings: Sequence[Reading], answers: Mapping[str, Any]) -> dict[str, Stated]:
     merged: dict[str, Stated] = {}
+    rows = max((one.stated["given.rows"].value for one in readings if "given.rows" in one.stated), default=1)
     for reading in readings:
         for path, stated in reading.stated.items():
+            if path == "training.micro_batch" and reading.keys_of == "deepspeed":
+                stated = replace(stated, value=stated.value * rows)  # it counts rows, whatever a row is
             other = merged.get(path)
             if other is not None and path not in answers and _refused_by_trainer(path, other, stated):
                 raise _contradiction(path, other, stated)
@@ -156,7 +139,27 @@ def _defaults(readings: Sequence[Reading]) -> dict[str, tuple[Any, str]]:
     return merged
 
 
-def _settle_method(desk: _Desk, model: SettledModel, *, trains: bool) -> None:
+def _settle_named_engine(desk: Desk) -> None:
+    """Hold the stage in the name of DeepSpeed's file, which was not given, against what a launcher says.
+
+    Raises:
+        MemplanError: the launcher divides the model otherwise.
+    """
+    path = "hardware.sharding.strategy"
+    named, stated = desk.stated.get("given.named_strategy"), desk.stated.get(path)
+    if named is None or stated is None or named.value == stated.value or path in desk.answers:
+        return
+    if stated.weak:  # how processes are started; the trainer's own word turns DeepSpeed on
+        del desk.stated[path]
+        return
+    words = (
+        f"{named.key} names a file of {named.value}, and {stated.key} in {stated.file} is {stated.value}: "
+        "the files contradict each other (strategy)."
+    )
+    raise MemplanError(words, place=named.file, remedy="Give DeepSpeed's own file too, or one of them alone.")
+
+
+def _settle_method(desk: Desk, model: SettledModel, *, trains: bool) -> None:
     method, packed = desk.get("training.method"), desk.get("given.quantized") or model.packed
     if method is None and trains:
         desk.assume("training.method", "full", "no adapter is named")
@@ -173,12 +176,12 @@ def _settle_method(desk: _Desk, model: SettledModel, *, trains: bool) -> None:
         desk.notes.append(ImportNote("assumed", "Quantisation", words))
 
 
-def _settle_targets(desk: _Desk, model: SettledModel) -> None:
+def _settle_targets(desk: Desk, model: SettledModel) -> None:
     if desk.get("training.method") in ("lora", "qlora") and desk.get("training.lora.targets") is None:
         desk.assume("training.lora.targets", default_targets(model.model_type), "PEFT's own choice for this model")
 
 
-def _settle_devices(desk: _Desk, *, trains: bool) -> None:
+def _settle_devices(desk: Desk, *, trains: bool) -> None:
     devices = desk.get("hardware.devices")
     if devices is None and not trains:
         desk.assume("hardware.devices", 1, "no trainer's file says more")
@@ -196,7 +199,7 @@ def _settle_devices(desk: _Desk, *, trains: bool) -> None:
             desk.assume("training.autocast", compute, "without FSDP the trainer computes under autocast")
 
 
-def _settle_precision(desk: _Desk, model: SettledModel) -> None:
+def _settle_precision(desk: Desk, model: SettledModel) -> None:
     trainer = desk.get("given.trainer") or "transformers"
     if trainer == "mlx" and model.stored_dtype:
         desk.assume("training.weights_dtype", model.stored_dtype, "the dtype that the checkpoint is stored in")
@@ -209,23 +212,7 @@ def _settle_precision(desk: _Desk, model: SettledModel) -> None:
         desk.assume(one.path, one.value, one.why)
 
 
-def _settle_accumulation(desk: _Desk) -> None:
-    """Where a file gives the sequences of one optimizer step, of all devices together, micro-batches follow."""
-    total, micro, devices = (
-        desk.get("given.global_batch"),
-        desk.get("training.micro_batch"),
-        desk.get("hardware.devices"),
-    )
-    if not (total and micro and devices) or desk.get("training.gradient_accumulation") is not None:
-        return
-    divided = 1
-    for path in ("hardware.tensor_parallel", "hardware.pipeline_parallel", "hardware.context_parallel"):
-        divided *= desk.get(path) or 1
-    count = max(1, total // (micro * max(1, devices // divided)))
-    desk.assume("training.gradient_accumulation", count, f"{total:,} sequences for one optimizer step")
-
-
-def _questions(desk: _Desk, model: SettledModel, *, trains: bool) -> Iterator[ImportNote]:
+def _questions(desk: Desk, model: SettledModel, *, trains: bool) -> Iterator[ImportNote]:
     if model.choice is None:
         yield ImportNote("asked", "Model", model.question, path="model", option="--model")
     for path, words in _OPEN.items():
@@ -236,11 +223,11 @@ def _questions(desk: _Desk, model: SettledModel, *, trains: bool) -> Iterator[Im
             yield ImportNote("asked", _title(path), words, path=path, option=OPTIONS[path])
 
 
-def _known(desk: _Desk) -> list[str]:
+def _known(desk: Desk) -> list[str]:
     return list({**desk.defaults, **desk.stated, **dict.fromkeys(desk.answers)})
 
 
-def _paths(desk: _Desk) -> list[str]:
+def _paths(desk: Desk) -> list[str]:
     return [
         path for path in _known(desk) if not path.startswith(GIVEN) and path != "model" and desk.get(path) is not None
     ]
@@ -269,7 +256,7 @@ _STRATEGIES_OF: dict[str, tuple[str, ...]] = {
 """The strategies that a field of sharding means anything under."""
 
 
-def _value_notes(desk: _Desk, values: Mapping[str, Any]) -> Iterator[ImportNote]:
+def _value_notes(desk: Desk, values: Mapping[str, Any]) -> Iterator[ImportNote]:
     for path, value in values.items():
         kept = tuple(value) if isinstance(value, list) else value
         if path in desk.answers:
@@ -289,7 +276,7 @@ def _assumed(path: str, value: Any, words: str, why: str, option: str = "") -> I
     return ImportNote("assumed", _title(path), f"{words}: {why}", "", path, option, value, why)
 
 
-def _mixed_note(desk: _Desk) -> Iterator[ImportNote]:
+def _mixed_note(desk: Desk) -> Iterator[ImportNote]:
     """What was said of mixed precision: the dtypes in force follow from it."""
     path = "given.mixed_precision"
     if path in desk.stated:
@@ -298,7 +285,7 @@ def _mixed_note(desk: _Desk) -> Iterator[ImportNote]:
         yield ImportNote("assumed", _title(path), f"{value_words(desk.get(path))}: {desk.defaults[path][1]}")
 
 
-def _scenario(name: str, model: SettledModel, values: Mapping[str, Any], desk: _Desk) -> Scenario:
+def _scenario(name: str, model: SettledModel, values: Mapping[str, Any], desk: Desk) -> Scenario:
     content: dict[str, Any] = {"name": name[:200], "model": model.choice}
     for path, value in values.items():
         *sections, last = path.split(".")
@@ -322,7 +309,7 @@ def _device(name: str) -> str:
         raise MemplanError(error.message, place="--device", remedy=error.remedy) from None
 
 
-def _out_of_range(found: InvalidPlanError, desk: _Desk) -> MemplanError:
+def _out_of_range(found: InvalidPlanError, desk: Desk) -> MemplanError:
     """The plan's own words about a value, at the place in the file that it came from."""
     first = found.problems[0]
     stated = desk.stated.get(first.path)

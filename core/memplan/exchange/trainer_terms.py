@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from math import prod
 from pathlib import Path
 
 from memplan.errors import MemplanError
@@ -184,6 +185,7 @@ def state_deepspeed_path(reading: Reading, found: Stated | None) -> None:
     reading.state("given.engine", replace(found, weak=True), value="deepspeed", weak=True)
     if stage:
         strategy = STAGES[int(stage[1])]
+        reading.state("given.named_strategy", replace(found, value=strategy))
         why = f"as the name {name} says; give that file too to be sure"
         reading.default("hardware.sharding.strategy", strategy, why)
         for name in ("reduce_bucket", "prefetch_bucket", "persistence_threshold"):
@@ -232,3 +234,34 @@ def state_fsdp(keys: Keys, version: int) -> None:
         reading.state("training.checkpointing", kept, value="full")
     if (original := keys.switch("fsdp_use_orig_params", "use_orig_params")) and not original.value and version == 1:
         reading.leave_out(original, "with adapters, gradients of a whole unit are kept; they are not counted")
+
+
+def state_parallelism(inner: Keys) -> None:
+    """Take the sizes of accelerate's ParallelismConfig, with or without their prefix; together they are all processes.
+
+    Source: accelerate 1.15, parallelism_config.py.
+    """
+    reading = inner.reading
+    sizes = {
+        word: inner.whole(f"parallelism_config_{word}_size", f"{word}_size", least=-1 if word == "dp_shard" else 1)
+        for word in ("dp_replicate", "dp_shard", "tp", "cp", "sp")
+    }
+    for word, path in (("tp", "tensor_parallel"), ("cp", "context_parallel"), ("sp", "context_parallel")):
+        size = sizes[word]
+        if size is not None and size.value > 1:
+            reading.state(f"hardware.{path}", size)
+            if word == "sp":
+                reading.assume(size.key, "Ulysses divides the sequence: counted as context parallelism")
+    copies, parts = sizes["dp_replicate"], sizes["dp_shard"]
+    if copies is not None and copies.value > 1:
+        reading.leave_out(copies, "copies between groups are not counted: the model is divided by all devices")
+    if parts is None or parts.value < 1:
+        return
+    if parts.value > 1:
+        reading.default("hardware.sharding.strategy", "fsdp2", f"{parts.key} divides the model by FSDP2")
+    if sizes["sp"] is not None and sizes["sp"].value > 1:
+        return  # DeepSpeed forms these groups itself
+    given = [size for size in sizes.values() if size is not None]
+    total = prod(size.value for size in given)
+    words = " x ".join(f"{size.key.rpartition('.')[2]} {size.value}" for size in given)
+    reading.state("given.processes", replace(parts, key=words), value=total)

@@ -274,7 +274,14 @@ def accelerate() -> st.SearchStrategy[Scenario]:
         st.sampled_from(["zero1", "zero2", "zero3"]), st.integers(1, 64),
     )  # fmt: skip
     plain = st.builds(lambda devices: ({}, {"devices": devices, "sharding": {"strategy": "ddp"}}), st.integers(2, 64))
-    return st.builds(lambda both: made(*both), fsdp | zero | plain)
+    divided = st.builds(
+        lambda matrices, sequences: (
+            whole,
+            {"devices": 8, "sharding": {"strategy": "fsdp2"}, "tensor_parallel": matrices, "context_parallel": sequences},
+        ),
+        st.sampled_from([1, 2]), st.sampled_from([1, 2]),
+    )  # fmt: skip
+    return st.builds(lambda both: made(*both), fsdp | zero | plain | divided)
 
 
 SAYS = {

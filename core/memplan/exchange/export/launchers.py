@@ -72,7 +72,10 @@ def accelerate(scenario: Scenario) -> dict[str, Any]:
     if kind == "DEEPSPEED":
         content["deepspeed_config"] = _inner_deepspeed(scenario)
     if hardware.tensor_parallel > 1 or hardware.context_parallel > 1:
+        groups = devices // (hardware.tensor_parallel * hardware.context_parallel)
         content["parallelism_config"] = {
+            "parallelism_config_dp_replicate_size": 1 if kind == "FSDP" else max(1, groups),
+            "parallelism_config_dp_shard_size": max(1, groups) if kind == "FSDP" else 1,
             "parallelism_config_tp_size": hardware.tensor_parallel,
             "parallelism_config_cp_size": hardware.context_parallel,
         }

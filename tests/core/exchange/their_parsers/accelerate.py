@@ -48,7 +48,9 @@ def plugins(wanted, arguments):
         if made.zero_stage != said["zero_stage"]:
             return f"its stage is {made.zero_stage}"
     if section := wanted.get("parallelism_config"):
-        ParallelismConfig(**{key.removeprefix("parallelism_config_"): size for key, size in section.items()})
+        made = ParallelismConfig(**{key.removeprefix("parallelism_config_"): size for key, size in section.items()})
+        if made.total_size != wanted["num_processes"]:
+            return f"its sizes are {made.total_size} processes"
     return ""
 
 
