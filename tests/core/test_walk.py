@@ -198,3 +198,22 @@ def test_an_estimate_asked_for_again_walks_nothing() -> None:
     before = walk_layer.cache_info().misses
     estimate(scenario(LLAMA))
     assert walk_layer.cache_info().misses == before
+
+
+@pytest.mark.parametrize("attention", ["eager", "sdpa", "flash"])
+def test_a_window_that_no_sequence_reaches_takes_no_walk_of_its_own(attention: str) -> None:
+    beyond, reached = ({**GEMMA2, "sliding_window": window} for window in (334, 333))
+    assert walks_for(reached, attention=attention) - walks_for(beyond, attention=attention) == 1
+    # What is shared is what the windowed layer's own walk finds.
+    own, wide = (
+        walk_layer(layer, setup(attention=attention), 1, 333, "bf16", True, False)
+        for layer in architecture_of(beyond).kinds
+    )
+    assert (own.forward, own.backward, own.kept, own.gradients) == (
+        wide.forward,
+        wide.backward,
+        wide.kept,
+        wide.gradients,
+    )
+    assert list(own.ledger) == list(wide.ledger)
+    assert list(own.recomputed) == list(wide.recomputed)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from functools import lru_cache
 
-from memplan.architecture.parts import Architecture, Layer
+from memplan.architecture.parts import Architecture, Attention, Layer
 from memplan.memory.gathering import NOTHING, Gathering
 from memplan.memory.moment import Candidate, Moment
 from memplan.memory.peak import Peak
@@ -98,15 +99,20 @@ def layer_runs(work: Work, batch: Size, sequence: Size) -> tuple[Run, ...]:
     bare = architecture.feeds_rows and setup.first_input_is_bare(architecture.tokens, architecture.tied)
     if not architecture.starts:  # what is received needs a gradient where something before it trains
         needs, bare = setup.trains and (needs or work.frozen_layers == 0), False
-    frozen = replace(setup, base_trains=False)
+    frozen = replace(setup, base_trains=False) if work.frozen_layers else setup
+    walks: dict[tuple[object, ...], LayerWalk] = {}  # kinds take turns, and set-ups are long to look up
     position = 0
     for layer, count in architecture.layers:
         left = count
         while left:
             is_frozen = position < work.frozen_layers
             limit = min(left, work.frozen_layers - position) if is_frozen else left
-            its_setup = frozen if is_frozen else setup
-            walk = walk_layer(layer, its_setup, batch, sequence, dtype, needs, work.accumulating, bare)
+            met = layer, is_frozen, dtype, needs, bare
+            walk = walks.get(met)
+            if walk is None:
+                its_setup, seen_as = frozen if is_frozen else setup, _as_walked(work, layer, sequence)
+                walk = walk_layer(seen_as, its_setup, batch, sequence, dtype, needs, work.accumulating, bare)
+                walks[met] = walk
             # The next layer meets another input as long as this one changes what its output is like.
             same = walk.output_dtype == dtype and walk.output_needs_grad == needs and not bare
             bare = False
@@ -116,6 +122,29 @@ def layer_runs(work: Work, batch: Size, sequence: Size) -> tuple[Run, ...]:
             left -= taken
             position += taken
     return tuple(runs)
+
+
+def _as_walked(work: Work, layer: Layer, sequence: Size) -> Layer:
+    """The layer whose walk is the same: a window wider than the sequence hides nothing, and takes no mask."""
+    window = layer.attention.window
+    if window is None or work.setup.cache != "none" or not sequence < window:
+        return layer
+    return _without_window(work.architecture, layer)
+
+
+@lru_cache(maxsize=64)
+def _without_window(architecture: Architecture, layer: Layer) -> Layer:
+    """The architecture's layer that differs in its window alone, and has none; the layer itself where there is none."""
+    if not isinstance(layer.attention, Attention):
+        return layer
+    wide = replace(layer.attention, window=None, chunked=False)
+    rest = [one.name for one in fields(layer) if one.name != "attention"]
+    alike = (
+        other
+        for other in architecture.kinds
+        if other.attention == wide and all(getattr(other, name) == getattr(layer, name) for name in rest)
+    )
+    return next(alike, layer)
 
 
 def moments(work: Work, batch: Size, sequence: Size, *, every: bool = False) -> Moments:
@@ -149,15 +178,13 @@ def moments(work: Work, batch: Size, sequence: Size, *, every: bool = False) -> 
     beside = work.backward_buckets
     ahead = _held_ahead(work, batch, sequence, ends.gradients) if work.setup.stack.runs_out_of_order else 0
     after, back = _without_gradients(ends, runs) if work.applies_gradients else (ends, runs)
+    backward = _backward(after, back, kept, gathered, held, every=every)
+    more = (one.with_more(beside, ahead) for one in backward) if beside or ahead else backward
     return Moments(
         forward=tuple(_forward(ends, runs, (kept, cached, work.stays_bytes), gathered, every=every)),
         loss=Candidate(ends.loss, kept + cached, communication, cache, where=_head_words(work)),
         forward_end=forward_end,
-        backward=tuple(
-            one.with_more(beside, ahead) for one in _backward(after, back, kept, gathered, held, every=every)
-        )
-        if work.with_backward
-        else (forward_end,),
+        backward=tuple(more) if work.with_backward else (forward_end,),
         ends=ends,
         runs=runs,
         on_host=on_host,
@@ -275,8 +302,10 @@ def _cached_before(runs: tuple[Run, ...]) -> Size:
 
 def _beside(ends: EndsWalk, left: tuple[Run, ...]) -> tuple[Size, ...]:
     """What stands beside the layers that are left: a mask goes with the first layer that reads it."""
+    if not ends.masks:
+        return ends.held_in_backward.tally
     tally = list(ends.held_in_backward.tally)
-    read = {run.layer.attention.window for run in left} if ends.masks else set()
+    read = {run.layer.attention.window for run in left}
     tally[TEMPORARY] -= sum(size for window, size in ends.masks.items() if window not in read)
     return tuple(tally)
 
