@@ -13,7 +13,8 @@ from memplan import CHANGES_ORDER, Change, MemplanError, Scenario, Unit, changes
 from memplan_gui.charts.chart_pictures import waterfall_picture
 from memplan_gui.fields import ChoiceEdit
 from memplan_gui.figure_table import FigureTable
-from memplan_gui.pieces import column, label, row, scaled, tool_button
+from memplan_gui.flow_row import FlowRow
+from memplan_gui.pieces import column, label, scaled, tool_button
 from memplan_gui.plain_table import PlainModel
 from memplan_gui.presenters.cells import Amounts
 from memplan_gui.presenters.changes import CHANGE_TITLES, change_cells, change_rows, change_waterfall
@@ -40,17 +41,15 @@ class ScenarioPair(QWidget):
         super().__init__()
         self.first, self.second = ChoiceEdit(()), ChoiceEdit(())
         self.turn = tool_button("button", "Turn the two around", text="⇄", tip="Turn the two around")
-        line = row(self, spacing=8)
+        parts: list[QWidget] = []
         for field, name in ((self.first, "From"), (self.second, "To")):
             field.setAccessibleName(f"{name} scenario")
             field.setMinimumContentsLength(NAME_LETTERS)
             title = label(name, "caption")
             title.setBuddy(field)
-            line.addWidget(title)
-            line.addWidget(field)
+            parts += [title, field]
             field.edited.connect(lambda _: self.chosen.emit())
-        line.addWidget(self.turn)
-        line.addStretch(1)
+        column(self).addWidget(FlowRow((*parts, self.turn)))
         self.turn.clicked.connect(self._turn)
         self._names: tuple[str, ...] = ()
         self._current = -1
@@ -99,7 +98,7 @@ class ChangesPane(QWidget):
         self.picture.setAccessibleName("From one scenario's peak to the other's, chart")
         self.steps = PlainModel(CHANGE_TITLES, theme)
         self.table = FigureTable("What each change contributes to the peak", self.steps, theme)
-        self.table.setMinimumHeight(LEAST_TABLE)
+        self.table.setMinimumHeight(scaled(LEAST_TABLE))
         self.table.horizontalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
         self._bars = Scroller(self.picture)
         self._order = label(CHANGES_ORDER, "caption", wraps=True)
@@ -109,7 +108,6 @@ class ChangesPane(QWidget):
         whole.addWidget(self._bars, CHART_SHARE)
         whole.addWidget(self._order)
         whole.addWidget(self.table, TABLE_SHARE)
-        self.setFocusProxy(self.table)
 
     @property
     def chart(self) -> Waterfall | None:

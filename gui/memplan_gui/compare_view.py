@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from PySide6.QtCore import QAbstractTableModel, QEvent, QModelIndex, QPersistentModelIndex, QSize, Qt, Signal
-from PySide6.QtGui import QHelpEvent, QMouseEvent, QPainter, QPaintEvent
+from PySide6.QtGui import QHelpEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QHeaderView, QSizePolicy, QStackedWidget, QToolTip, QWidget
 
 from memplan import Scenario, Unit
@@ -15,9 +15,11 @@ from memplan_gui.answers import Answers
 from memplan_gui.changes_pane import ChangesPane, ScenarioPair
 from memplan_gui.charts.chart_pictures import compare_picture
 from memplan_gui.charts.compare_marks import CompareMarks, height_of, marks_of, paint_comparison
+from memplan_gui.charts.still_picture import paint_focus
 from memplan_gui.document import PlanDocument
 from memplan_gui.figure_table import FigureTable
-from memplan_gui.pieces import column, label, row, scaled, tool_button
+from memplan_gui.flow_row import FlowRow
+from memplan_gui.pieces import column, label, scaled, tool_button
 from memplan_gui.presenters.answer import Answer
 from memplan_gui.presenters.compare import Comparison, bar_words, comparison, comparison_cells
 from memplan_gui.scenario_edits import duplicate_scenario
@@ -36,6 +38,9 @@ MOST_CHART_SHARE = 0.5
 LEAST_TABLE = 130
 
 
+HOW = "Arrow keys look at another scenario."
+
+
 class CompareChart(QWidget):
     """A bar for each scenario; a click looks at one."""
 
@@ -48,13 +53,15 @@ class CompareChart(QWidget):
         self.setAccessibleName("Scenarios side by side, chart")
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         theme.changed.connect(self.update)
 
     def show_comparison(self, compared: Comparison) -> None:
         """Show another comparison."""
         self._compared = compared
         self.setFixedHeight(height_of(compared, self._theme.chart_look))
-        self.setAccessibleDescription(compared.sentence)
+        looked_at = bar_words(compared.scenarios[compared.current], compared.unit)
+        self.setAccessibleDescription(f"{looked_at}. {compared.sentence} {HOW}")
         self.update()
 
     def _marks(self) -> CompareMarks | None:
@@ -63,7 +70,28 @@ class CompareChart(QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         """Paint the bars."""
         if marks := self._marks():
-            paint_comparison(QPainter(self), marks)
+            painter = QPainter(self)
+            paint_comparison(painter, marks)
+            if self.hasFocus() and self._compared is not None:
+                paint_focus(painter, marks.look, marks.row_rect(self._compared.current).adjusted(4, 3, -4, -3))
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Arrow keys look at the next scenario, Home and End at the first and the last."""
+        compared = self._compared
+        if compared is None:
+            return
+        last = len(compared.scenarios) - 1
+        goals = {
+            Qt.Key.Key_Up: compared.current - 1,
+            Qt.Key.Key_Down: compared.current + 1,
+            Qt.Key.Key_Home: 0,
+            Qt.Key.Key_End: last,
+        }
+        goal = goals.get(Qt.Key(event.key()))
+        if goal is None:
+            super().keyPressEvent(event)
+        else:
+            self.chosen.emit(min(max(goal, 0), last))
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         """Look at the scenario that was clicked."""
@@ -184,11 +212,6 @@ class CompareView(AnswerView):
         answers.others_answered.connect(self._others_answered)
 
     def _arrange(self) -> None:
-        head = row(spacing=8)
-        head.addWidget(self.kinds)
-        head.addStretch(1)
-        head.addWidget(self.duplicate)
-        head.addWidget(self.copy)
         side_by_side = QWidget()
         parts = column(side_by_side, spacing=8)
         parts.addWidget(self.sentence)
@@ -197,9 +220,9 @@ class CompareView(AnswerView):
         self._stack.addWidget(side_by_side)
         self._stack.addWidget(self.changes)
         whole = column(self, spacing=8)
-        whole.addLayout(head)
+        whole.addWidget(FlowRow((self.kinds,), (self.duplicate, self.copy)))
         whole.addWidget(self._stack, 1)
-        self.setFocusProxy(self.table)
+        self.keyboard = self.table
 
     def show_answer(self, scenario: Scenario, answer: Answer, unit: Unit) -> None:
         """Compare the scenario that is looked at with the others, as far as they are answered."""
@@ -233,7 +256,7 @@ class CompareView(AnswerView):
         self.kinds.setEnabled(several)
         as_changes = several and self.kinds.value() == "changes"
         self._stack.setCurrentIndex(int(as_changes))
-        self.setFocusProxy(self.changes if as_changes else self.table)
+        self.keyboard = self.changes.table if as_changes else self.table
         if as_changes:
             self.changes.show_scenarios(scenarios, self._unit)
         else:

@@ -18,6 +18,7 @@ from memplan_gui.pieces import column, label, row, scaled
 from memplan_gui.presenters.breakdown import TOTAL, breakdown
 from memplan_gui.presenters.explanation import NOTHING_PINNED, explanation
 from memplan_gui.presenters.stack import StackChart
+from memplan_gui.tab_bar import TabBar
 from memplan_gui.tables import BreakdownModel, LedgerModel, swatch
 from memplan_gui.theme import Theme
 
@@ -148,13 +149,14 @@ class Details(QTabWidget):
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
+        self.setTabBar(TabBar())
         self.setDocumentMode(True)
         self.breakdown = BreakdownView(theme)
         self.explanation = ExplanationView(theme)
         self.addTab(self.breakdown, "Breakdown")
         self.addTab(self.explanation, "Explanation")
-        self.setAccessibleName("Views")
-        self.tabBar().setAccessibleName("Views")
+        self.setAccessibleName("Breakdown and explanation")
+        self.tabBar().setAccessibleName("Breakdown and explanation")
         self.setMinimumHeight(100)
 
     def show_view(self, view: QWidget) -> None:

@@ -119,7 +119,7 @@ class DiagnoseView(AnswerView):
         scroll = Scroller(content)
         scroll.setMinimumHeight(scaled(LEAST_PAGE))
         whole.addWidget(scroll, 1)
-        self.setFocusProxy(self.box)
+        self.keyboard = self.box
 
     def _wire(self) -> None:
         self.box.textChanged.connect(self._pause.start)

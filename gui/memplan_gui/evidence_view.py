@@ -124,7 +124,7 @@ class EvidenceView(AnswerView):
         whole.addWidget(self.table, 1)
         whole.addWidget(self.detail_title)
         whole.addWidget(self.detail)
-        self.setFocusProxy(self.table)
+        self.keyboard = self.table
 
     def show_answer(self, scenario: Scenario, answer: Answer, unit: Unit) -> None:
         """Show what the estimate of the scenario rests on."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QAbstractItemModel, QLineF, QModelIndex, QPersistentModelIndex, QRect, QSize, Qt
-from PySide6.QtGui import QFont, QGuiApplication, QKeyEvent, QKeySequence, QPainter
+from PySide6.QtGui import QFocusEvent, QFont, QGuiApplication, QKeyEvent, QKeySequence, QPainter
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QHeaderView,
@@ -123,6 +123,12 @@ class FigureTable(QTableView):
     def sizeHint(self) -> QSize:
         """As little as it can be read at: more is what the view has to spare."""
         return QSize(super().sizeHint().width(), max(self.minimumHeight(), scaled(LEAST_ROWS * ROW_HEIGHT)))
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        """The cell that the keyboard comes to is in sight."""
+        super().focusInEvent(event)
+        if event.reason() != Qt.FocusReason.MouseFocusReason and self.currentIndex().isValid():
+            self.scrollTo(self.currentIndex())
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Copy what is selected, all of it: Qt's own tables copy one cell."""

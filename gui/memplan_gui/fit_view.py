@@ -116,7 +116,7 @@ class FitView(AnswerView):
         self.detail.setAlignment(Qt.AlignmentFlag.AlignTop)
         self.detail.setMinimumHeight(DETAIL_LINES * self.detail.fontMetrics().lineSpacing())
         whole.addWidget(self.detail)
-        self.setFocusProxy(self.table)
+        self.keyboard = self.table
 
     def _wire(self) -> None:
         self.text.textChanged.connect(self._filter)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from PySide6.QtCore import QEvent, QRect, QSize
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QSizePolicy, QWidget
+from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
 
 GAP = 8
+SLACK = 4
+"""What a label takes beside its words."""
 
 
 class FlowRow(QWidget):
@@ -50,6 +52,8 @@ class FlowRow(QWidget):
         for widget in self._shown((*self._left, *self._right)):
             size = _least(widget)
             size.setWidth(min(size.width(), width))
+            if isinstance(widget, QLabel) and widget.wordWrap():
+                size.setHeight(widget.heightForWidth(size.width()))
             if not lines or size.width() > room:
                 lines.append([])
                 room = width
@@ -96,6 +100,8 @@ class FlowRow(QWidget):
 
 def _least(widget: QWidget) -> QSize:
     """The size below which it takes another line; what can grow is content with its least width."""
+    if isinstance(widget, QLabel) and widget.wordWrap():
+        return QSize(widget.fontMetrics().horizontalAdvance(widget.text()) + SLACK, widget.fontMetrics().height())
     grows = widget.sizePolicy().horizontalPolicy() == QSizePolicy.Policy.Expanding
     size = widget.minimumSizeHint() if grows else widget.sizeHint()
     return size.expandedTo(widget.minimumSize()).boundedTo(widget.maximumSize())

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QEvent, QSize, Qt, Signal
-from PySide6.QtGui import QHelpEvent, QMouseEvent, QPainter, QPaintEvent
+from PySide6.QtGui import QHelpEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QToolTip, QWidget
 
 from memplan_gui.charts.front_marks import FrontMarks, front_marks, paint_front
+from memplan_gui.charts.still_picture import paint_focus
 from memplan_gui.pieces import tip
 from memplan_gui.presenters.make_fit import Front
 from memplan_gui.theme import Theme
+
+HOW = "Arrow keys choose another way."
 
 
 class FrontPicture(QWidget):
@@ -24,12 +27,14 @@ class FrontPicture(QWidget):
         self.front: Front | None = None
         self._chosen = -1
         self.setAccessibleName("Memory against time, chart")
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         theme.changed.connect(self.update)
 
     def show_front(self, front: Front | None, chosen: int) -> None:
         """Show other ways, or another one chosen."""
         self.front, self._chosen = front, chosen
-        self.setAccessibleDescription(front.sentence if front else "")
+        words = front.points[chosen].words if front and 0 <= chosen < len(front.points) else ""
+        self.setAccessibleDescription(f"{front.sentence} Chosen: {words}. {HOW}" if front else "")
         self.update()
 
     def marks(self) -> FrontMarks | None:
@@ -45,7 +50,27 @@ class FrontPicture(QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         """Paint the ways."""
         if marks := self.marks():
-            paint_front(QPainter(self), marks)
+            painter = QPainter(self)
+            paint_front(painter, marks)
+            if self.hasFocus():
+                paint_focus(painter, marks.look, marks.area)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Arrow keys choose the next way, Home and End the first and the last."""
+        last = len(self.front.points) - 1 if self.front else -1
+        goals = {
+            Qt.Key.Key_Left: self._chosen - 1,
+            Qt.Key.Key_Up: self._chosen - 1,
+            Qt.Key.Key_Right: self._chosen + 1,
+            Qt.Key.Key_Down: self._chosen + 1,
+            Qt.Key.Key_Home: 0,
+            Qt.Key.Key_End: last,
+        }
+        goal = goals.get(Qt.Key(event.key()))
+        if goal is None or last < 0:
+            super().keyPressEvent(event)
+        else:
+            self.chosen.emit(min(max(goal, 0), last))
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         """Choose the way that was clicked."""

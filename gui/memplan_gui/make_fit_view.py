@@ -52,6 +52,7 @@ from memplan_gui.presenters.make_fit import (
 from memplan_gui.scroller import Scroller
 from memplan_gui.settings import Settings
 from memplan_gui.showing import Showing
+from memplan_gui.tab_bar import TabBar
 from memplan_gui.theme import Theme
 from memplan_gui.views import AnswerView
 from memplan_gui.waterfall_picture import WaterfallPicture
@@ -95,6 +96,7 @@ class MakeFitView(AnswerView):
         self.way_table = FigureTable("Ways from the cheapest to the one that needs least", self.ways, theme)
         self.step_table = FigureTable("The way lever by lever", self.steps, theme)
         self._tables = QTabWidget()
+        self._tables.setTabBar(TabBar())
         self._arrange()
         self._wire()
 
@@ -121,7 +123,7 @@ class MakeFitView(AnswerView):
         whole.addWidget(self.keep)
         whole.addWidget(self._bars, CHART_SHARE)
         whole.addWidget(tables, TABLE_SHARE)
-        self.setFocusProxy(self.way_table)
+        self.keyboard = self.way_table
 
     def _head(self) -> QHBoxLayout:
         policy = self.halt.sizePolicy()

@@ -120,7 +120,7 @@ class MapView(AnswerView):
         self.words.setMinimumHeight(2 * self.words.fontMetrics().lineSpacing())
         self.words.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft)
         whole.addWidget(self.words)
-        self.setFocusProxy(self.plot)
+        self.keyboard = self.plot
 
     def _wire(self) -> None:
         self.plot.pointed.connect(self._say)
@@ -200,7 +200,7 @@ class MapView(AnswerView):
     def _choose_kind(self, kind: str) -> None:
         """Show the map as a chart or as a table."""
         self._stack.setCurrentIndex(int(kind == "table"))
-        self.setFocusProxy(self.table if kind == "table" else self.plot)
+        self.keyboard = self.table if kind == "table" else self.plot
         self._say(None if kind == "table" else self.plot.cursor_place)
 
     def _say(self, place: tuple[int, int] | None) -> None:

@@ -13,10 +13,11 @@ from memplan_gui.pieces import row, scaled, tool_button
 from memplan_gui.presenters.labels import tab_text
 from memplan_gui.presenters.verdict import ICONS
 from memplan_gui.scenario_edits import move_scenario, remove_scenario
+from memplan_gui.tab_bar import TabBar
 from memplan_gui.theme import Theme
 
 
-class RenamingTabBar(QTabBar):
+class RenamingTabBar(TabBar):
     """A double click wants another name."""
 
     rename_wanted = Signal(int)

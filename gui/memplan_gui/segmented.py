@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QButtonGroup, QSizePolicy, QToolButton, QWidget
 
 from memplan_gui.pieces import row, tool_button
@@ -26,11 +26,19 @@ class Segmented(QWidget):
             button = tool_button("segment", f"{title}: {text}", text=text, checkable=True)
             ends = {0: "first", len(choices) - 1: "last"}
             button.setProperty("end", ends.get(position, "none"))
+            button.toggled.connect(lambda _: self._keep_one_stop())
             button.clicked.connect(lambda _=False, choice=choice: self.chosen.emit(choice))
             self._group.addButton(button)
             self._buttons[choice] = button
             buttons.addWidget(button)
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+
+    def _keep_one_stop(self) -> None:
+        """Tab stops at the choice that is on; arrow keys choose another."""
+        is_open = not self.value()
+        for button in self._buttons.values():
+            by_tab = is_open or button.isChecked()
+            button.setFocusPolicy(Qt.FocusPolicy.StrongFocus if by_tab else Qt.FocusPolicy.ClickFocus)
 
     def value(self) -> str:
         """The choice that is on; empty when none is."""

@@ -75,10 +75,16 @@ QToolButton[role="button"]:checked { background: $accent_soft; border-color: $ac
 QToolButton[role="button"]:disabled { color: $faint; border-color: $hairline; }
 QPushButton:focus, QToolButton[role="button"]:focus { border: 2px solid $accent; padding: 2px 11px; }
 QPushButton:default { background: $accent; color: $on_accent; border-color: $accent; }
+QPushButton:default:focus { border: 3px double $on_accent; padding: 1px 10px; }
 QPushButton:disabled { background: $field; color: $faint; border-color: $hairline; }
 QToolButton[role="flat"] { border: 2px solid transparent; border-radius: ${radius}px; padding: 2px; color: $muted; }
 QToolButton[role="flat"]:hover { background: $hover; color: $text; }
 QToolButton[role="flat"]:focus { border-color: $accent; }
+QToolButton[role="link"] {
+  border: 2px solid transparent; border-radius: ${radius}px; padding: 0; background: transparent;
+  color: $accent; text-decoration: underline; font-size: ${caption}px;
+}
+QToolButton[role="link"]:focus { border-color: $accent; }
 QToolButton[role="fold"] {
   border: 2px solid transparent; border-radius: ${radius}px; padding: 3px 4px 3px 0; color: $muted; text-align: left;
   margin-left: 4px;
@@ -111,7 +117,6 @@ QTabBar::tab {
 }
 QTabBar::tab:hover { color: $text; }
 QTabBar::tab:selected { color: $text; border-bottom-color: $accent; }
-QTabBar::tab:focus { color: $accent; }
 QTabBar::close-button { image: url("$close"); width: ${cross}px; height: ${cross}px; margin: 2px; }
 QTabBar::close-button:hover { background: $hover; border-radius: 2px; }
 QTabWidget#views::tab-bar { left: 12px; }

@@ -123,7 +123,7 @@ class TimelineView(AnswerView):
         self.table.setObjectName("moment")
         self.table.horizontalHeader().setStretchLastSection(False)
         self.table.horizontalHeader().setDefaultSectionSize(scaled(FIGURE_WIDTH))
-        self.setFocusProxy(self.plot)
+        self.keyboard = self.plot
 
     def _figures(self) -> QWidget:
         figures = row(self._below, spacing=BETWEEN)
@@ -186,7 +186,7 @@ class TimelineView(AnswerView):
     def _choose_kind(self, kind: str) -> None:
         """Show the step as a chart or as a table."""
         self._stack.setCurrentIndex(PAGES[kind] if self.chart else PAGES["nothing"])
-        self.setFocusProxy(self.table if kind == "table" else self.plot)
+        self.keyboard = self.table if kind == "table" else self.plot
         self._show_table()
 
     def _tell(self) -> None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from html import escape
-
 from PySide6.QtCore import QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QWidget
 
+from memplan_gui.flow_row import FlowRow
 from memplan_gui.icons import paint_icon
-from memplan_gui.pieces import column, label, row, scaled, shown, tip, turn
+from memplan_gui.pieces import column, label, row, scaled, shown, tip, tool_button, turn
 from memplan_gui.presenters.verdict import VerdictView
 from memplan_gui.theme import Theme
 
@@ -55,9 +54,9 @@ class VerdictBar(QWidget):
         self._word, self._margin = label("", "heading"), label("", "heading", wraps=True)
         self._detail = label(wraps=True, selectable=True)
         self._recipe = label("", "caption", wraps=True, selectable=True)
-        self._recipe.setTextFormat(Qt.TextFormat.RichText)  # for the link alone: what stands around it is escaped
-        self._recipe.setTextInteractionFlags(Qt.TextInteractionFlag.TextBrowserInteraction)
-        self._recipe.linkActivated.connect(lambda _: self.basis_wanted.emit())
+        self._basis = tool_button("link", "Basis")
+        self._basis.setCursor(Qt.CursorShape.PointingHandCursor)
+        self._basis.clicked.connect(self.basis_wanted)
         self._measured = label("", "caption", wraps=True, selectable=True)
         self._arrange()
         theme.changed.connect(self._colour_word)
@@ -69,7 +68,7 @@ class VerdictBar(QWidget):
         words = column(spacing=2)
         words.addLayout(head)
         words.addWidget(self._detail)
-        words.addWidget(self._recipe)
+        words.addWidget(FlowRow((self._recipe, self._basis)))
         words.addWidget(self._measured)
         whole = row(self, spacing=12)
         whole.addWidget(self._icon, 0, Qt.AlignmentFlag.AlignTop)
@@ -91,8 +90,11 @@ class VerdictBar(QWidget):
             part.setToolTip(tip(view.band))
         host = f" · Host: {view.host}" if view.host else ""
         self._recipe_words = f"{view.recipe} · Basis: {view.basis}{host}"
-        link = f'<a href="evidence">Basis: {view.basis}</a>'
-        self._recipe.setText(f"{escape(view.recipe)} · {link}{escape(host)}")
+        self._recipe.setText(f"{view.recipe}{host} ·")
+        self._basis.setText(f"Basis: {view.basis}")
+        self._basis.setAccessibleName(f"Basis: {view.basis}. Show the evidence")
+        self._basis.setToolTip(tip(f"{view.basis_sentence}\nShow the evidence"))
+        shown(self._basis, True)
         self._show_measured(view.measured)
         lines = [part for part in (view.recipe, view.basis_sentence, view.host_sentence, view.measured) if part]
         self._recipe.setToolTip(tip("\n".join(lines)))
@@ -106,6 +108,7 @@ class VerdictBar(QWidget):
         """Say why there is no verdict."""
         self._show("verdict-unknown", "muted", "No estimate", "", problem)
         self._recipe.clear()
+        shown(self._basis, False)
         self._recipe_words = ""
         self._show_measured("")
         for part in (self._word, self._margin, self._detail, self._recipe):

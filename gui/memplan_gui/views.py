@@ -13,6 +13,7 @@ from memplan_gui.pieces import column, scaled
 from memplan_gui.presenters.answer import Answer
 from memplan_gui.scroller import Scroller
 from memplan_gui.showing import Showing
+from memplan_gui.tab_bar import TabBar
 
 MARGIN = 20
 LEAST = QSize(300, 390)
@@ -28,6 +29,13 @@ class AnswerView(QWidget):
     def show_answer(self, scenario: Scenario, answer: Answer, unit: Unit) -> None:
         """Show the answer to a scenario. Called while the view is on screen, and when it comes there."""
         raise NotImplementedError
+
+    keyboard: QWidget | None = None
+    """Where the keyboard goes when the view is asked for. No focus proxy: Tab would pass over what stands before it."""
+
+    def take_keyboard(self) -> None:
+        """Bring the keyboard into the view."""
+        (self.keyboard or self).setFocus(Qt.FocusReason.ShortcutFocusReason)
 
     def finish(self) -> None:
         """Show at once what would follow later: for pictures and tests."""
@@ -46,6 +54,7 @@ class Views(QTabWidget):
     def __init__(self, title: str, first: QWidget) -> None:
         super().__init__()
         self.setObjectName("views")
+        self.setTabBar(TabBar())
         self.setDocumentMode(True)
         self.setAccessibleName("Views of the answer")
         self.tabBar().setObjectName("view_tabs")
@@ -87,7 +96,7 @@ class Views(QTabWidget):
         self.setCurrentIndex(self.titles.index(title))
         view = self._made.get(self.currentIndex())
         if view is not None:
-            view.setFocus(Qt.FocusReason.ShortcutFocusReason)
+            view.take_keyboard()
 
     def show_answer(self, scenario: Scenario, answer: Answer, unit: Unit) -> None:
         """Give the answer to the view that is looked at; the others ask for the latest when their turn comes."""

@@ -168,7 +168,7 @@ def test_a_view_that_is_not_shown_reads_nothing(window: Window, view: DiagnoseVi
 
 def test_keyboard_and_screen_reader(view: DiagnoseView) -> None:
     read(view, ZERO2)
-    assert view.focusProxy() is view.box
+    assert view.keyboard is view.box
     assert view.box.tabChangesFocus()
     for widget in (view.box, view.open_button, view.clear_button, view.which, view.part.bar, *view.part.lever_buttons):
         assert widget.accessibleName()

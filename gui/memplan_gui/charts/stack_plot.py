@@ -6,7 +6,7 @@ from typing import Any
 
 import pyqtgraph as pg
 from PySide6.QtCore import QEasingCurve, QEvent, QPointF, QRectF, QSize, Qt, QTimer, QVariantAnimation, Signal
-from PySide6.QtGui import QKeyEvent, QPainter, QResizeEvent, QWheelEvent
+from PySide6.QtGui import QFocusEvent, QKeyEvent, QPainter, QResizeEvent, QWheelEvent
 from PySide6.QtWidgets import QGraphicsObject, QStyle, QStyleOptionGraphicsItem, QWidget
 
 from memplan import Unit
@@ -21,6 +21,7 @@ from memplan_gui.charts.stack_marks import (
     paint_stack,
     row_labels_width,
 )
+from memplan_gui.charts.still_picture import paint_focus
 from memplan_gui.pieces import scaled
 from memplan_gui.presenters.stack import StackChart
 
@@ -69,6 +70,8 @@ class StackItem(QGraphicsObject):
         marks = self._plot.marks()
         if marks is not None:
             paint_stack(painter, marks, clip=True)
+            if self._plot.hasFocus():
+                paint_focus(painter, marks.look, marks.area)
 
 
 class StackPlot(pg.PlotWidget):
@@ -280,6 +283,16 @@ class StackPlot(pg.PlotWidget):
             self.pin(None)
         else:
             super().keyPressEvent(event)
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        """Show that the keyboard is here."""
+        super().focusInEvent(event)
+        self._item.update()
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        """Show that it left."""
+        super().focusOutEvent(event)
+        self._item.update()
 
     def sizeHint(self) -> QSize:
         """As little as it can be read at: more is what the window has to spare."""

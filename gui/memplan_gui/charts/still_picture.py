@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QRectF
-from PySide6.QtGui import QColor, QPainter, QPixmap
+from PySide6.QtCore import QRectF, Qt
+from PySide6.QtGui import QColor, QPainter, QPen, QPixmap
 from PySide6.QtWidgets import QWidget
 
 from memplan_gui.charts.look import ChartLook
@@ -25,5 +25,6 @@ def still_picture(widget: QWidget, ground: QColor, paint: Callable[[QPainter], N
 
 def paint_focus(painter: QPainter, look: ChartLook, area: QRectF) -> None:
     """Frame what the keyboard is in."""
-    painter.setPen(look.colour("accent"))
+    painter.setPen(QPen(look.colour("accent"), 2))
+    painter.setBrush(Qt.BrushStyle.NoBrush)
     painter.drawRect(area.adjusted(-2, -2, 2, 2))
