@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from PySide6.QtCore import QEvent, QRect, QSize
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
+from PySide6.QtWidgets import QComboBox, QLabel, QSizePolicy, QWidget
 
 GAP = 8
+LEAST_CHOICE = 120
 SLACK = 4
 """What a label takes beside its words."""
 
@@ -39,7 +40,10 @@ class FlowRow(QWidget):
 
     def minimumSizeHint(self) -> QSize:
         """As narrow as the widest control."""
-        widths = [widget.minimumSizeHint().width() for widget in self._shown((*self._left, *self._right))]
+        widths = [
+            LEAST_CHOICE if isinstance(widget, QComboBox) else widget.minimumSizeHint().width()  # a choice may be cut
+            for widget in self._shown((*self._left, *self._right))
+        ]
         return QSize(max(widths, default=0), self.sizeHint().height())
 
     def _shown(self, widgets: tuple[QWidget, ...]) -> list[QWidget]:

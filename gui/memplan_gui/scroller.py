@@ -10,14 +10,20 @@ AROUND = 8
 
 
 class Scroller(QScrollArea):
-    """Scrolls up and down. What the keyboard comes to is brought into sight, also from outside."""
+    """Scrolls up and down. What the keyboard comes to is brought into sight, also from outside.
 
-    def __init__(self, content: QWidget) -> None:
+    Args:
+        content: what is scrolled.
+        sideways: whether it may scroll that way too, where the content has no narrower form.
+    """
+
+    def __init__(self, content: QWidget, *, sideways: bool = False) -> None:
         super().__init__()
         self.setWidget(content)
         self.setWidgetResizable(True)
         self.setFrameShape(QFrame.Shape.NoFrame)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        if not sideways:
+            self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         application = QApplication.instance()
         assert isinstance(application, QApplication)

@@ -111,7 +111,7 @@ class Views(QTabWidget):
             view = self._made[index] = self._makers[index - 1]()
             inset = QWidget()
             column(inset, margins=(MARGIN, 8, MARGIN, 8)).addWidget(view)
-            column(self.widget(index)).addWidget(Scroller(inset))
+            column(self.widget(index)).addWidget(Scroller(inset, sideways=True))
             view.copy_wanted.connect(self.copy_wanted)
             self._equip(view)
         self._made[index].show_answer(*self._asked)

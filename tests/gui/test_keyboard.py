@@ -36,6 +36,7 @@ from memplan_gui.timeline_plot import TimelinePlot
 from memplan_gui.window import Window
 
 VIEWS = ("Memory", "Timeline", "Fit", "Make it fit", "Map", "Compare", "Diagnose", "Evidence")
+MODES = ("Timeline: Table", "Map: Table", "Compare: Change by change", "Evidence: Set-ups")
 CONTROLS = (QAbstractButton, QComboBox, QLineEdit, QPlainTextEdit, QAbstractItemView, QTabBar)
 CHARTS = (TimelinePlot, MapPlot, CompareChart, FrontPicture)
 LEAST_CONTRAST = 3.0
@@ -51,8 +52,12 @@ def example(open_window: Callable[..., Window]) -> Window:
 def look_at(window: Window, title: str) -> None:
     """Show a view, answered."""
     views = window.answer_panel.views
-    views.show_view(title)
-    view = views.view(title)
+    name, _, mode = title.partition(": ")
+    views.show_view(name)
+    view = views.view(name)
+    for button in view.findChildren(QAbstractButton) if view is not None and mode else ():
+        if button.text() == mode:
+            button.click()
     if title == "Diagnose":
         assert view is not None
         view.findChildren(QPlainTextEdit)[0].setPlainText("CUDA out of memory. Tried to allocate 7.83 GiB.")
@@ -104,7 +109,7 @@ def reachable_by_mouse(window: Window) -> list[QWidget]:
 
 
 def test_tab_reaches_all_that_a_mouse_does_as_one_reads_and_back_the_same_way(example: Window, qtbot: QtBot) -> None:
-    for title in VIEWS:
+    for title in (*VIEWS, *MODES):
         look_at(example, title)
         example.plan_panel.focus_first()
         start = focused()
@@ -168,7 +173,7 @@ def test_one_sees_where_the_keyboard_is(qapp: QApplication, qtbot: QtBot, settin
     window.load_chart()
     window.answers.finish()
     unseen, known = [], set()
-    for title in VIEWS:
+    for title in (*VIEWS, *MODES):
         window.resize(1280, 640)  # so low that something must scroll
         look_at(window, title)
         window.plan_panel.focus_first()
@@ -272,7 +277,7 @@ def test_letters_are_used_once_in_every_menu(example: Window, qtbot: QtBot) -> N
 
 
 def test_keys_are_used_once_in_the_whole_window(example: Window) -> None:
-    for title in VIEWS:
+    for title in (*VIEWS, *MODES):
         look_at(example, title)
     keys: dict[str, str] = {}
     for menu in every_menu(example):

@@ -4,6 +4,6 @@ from __future__ import annotations
 
 from PySide6.QtCore import QSize
 
-LEAST_CHART = QSize(360, 170)
+LEAST_CHART = QSize(320, 170)
 TOP_MARGIN = 26
 RIGHT_MARGIN = 16
