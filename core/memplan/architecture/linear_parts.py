@@ -67,6 +67,10 @@ class StateSpace(StateMixer):
     width: int
     """Channels that are convolved."""
     kernel: int
+    state: int
+    """Values of the state of one sequence, which is cached from token to token."""
+    state_dtype: str = "fp32"
+    """What that is held in; empty for what the layer computes in."""
     inner: tuple[Linear, ...] = ()
     """Projections of what the first ones made."""
     others: tuple[Weight, ...] = ()

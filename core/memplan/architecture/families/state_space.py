@@ -68,6 +68,7 @@ def _jamba(reader: ConfigReader) -> Architecture:
         output=Linear("out_proj", inner, hidden),
         width=inner,
         kernel=reader.size("mamba_d_conv", default=4),
+        state=inner * state,
         others=(
             Weight("A_log", (inner, state), "attention"),
             Weight("D", (inner,), "attention"),
@@ -141,6 +142,7 @@ def _mamba2(reader: ConfigReader) -> StateSpace:
         output=Linear("out_proj", inner, hidden),
         width=width,
         kernel=reader.size("conv_kernel", default=4),
+        state=inner * reader.size("ssm_state_size", default=128),
         others=(
             *(Weight(name, (heads,), "attention") for name in ("dt_bias", "A_log", "D")),
             Weight("conv1d.bias", (width,), "attention"),
@@ -179,6 +181,8 @@ def _minimax(reader: ConfigReader) -> Architecture:
         output=Linear("out_proj", wide, hidden),
         width=3 * wide,
         kernel=0,
+        state=wide * attention.head_dim,
+        state_dtype="",
         others=(Weight("norm.weight", (wide,), "norms"),),
     )
     experts = read_experts(
@@ -205,6 +209,7 @@ def _kimi_linear(reader: ConfigReader) -> Architecture:
         output=Linear("o_proj", wide, hidden),
         width=3 * wide,
         kernel=reader.size("linear_conv_kernel_dim", default=4),
+        state=wide * width,
         others=(
             Weight("dt_bias", (wide,), "attention"),
             Weight("A_log", (heads,), "attention"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from memplan.architecture.linear_parts import GatedDelta
 from memplan.memory import operations as op
+from memplan.memory.blocks.caching import state
 from memplan.memory.blocks.context import Context
 from memplan.memory.blocks.convolution import causal_convolution, exponential_of, plus_parameter
 from memplan.memory.blocks.delta_chunks import chunked_rule
@@ -17,17 +18,38 @@ def gated_delta(ctx: Context, spec: GatedDelta, x: Tensor) -> Tensor:
     tape = ctx.tape
     with tape.inside(spec.name):
         mixed, z, b, a, held = _projected(ctx, spec, x)
+        state(ctx, ((ctx.batch, spec.mixed_width, spec.kernel), mixed.dtype))
         mixed = causal_convolution(ctx, f"{spec.name}.conv1d", mixed, spec.mixed_width, spec.kernel)
         q, k, v = _heads(ctx, spec, mixed)
         beta = op.pointwise_by_output(tape, b, "beta")
         decay = _decay(ctx, spec, a)
-        output = chunked_rule(ctx, spec, q, k, v, beta, decay)
+        rule = _one_token if ctx.past else chunked_rule
+        output = rule(ctx, spec, q, k, v, beta, decay)
+        state(ctx, ((ctx.batch, spec.value_heads, spec.key_dim, spec.value_dim), "fp32"))
         width = (ctx.batch * ctx.sequence * spec.value_heads, spec.value_dim)
         output = _gated_norm(ctx, spec, op.view(output, width), op.view(z, width))
         output = op.view(output, (ctx.batch, ctx.sequence, spec.value_heads * spec.value_dim))
         output = ctx.linear(spec.output, output, spec.name)
         del held
         return output
+
+
+def _one_token(ctx: Context, spec: GatedDelta, q: Tensor, k: Tensor, v: Tensor, beta: Tensor, decay: Tensor) -> Tensor:
+    """The rule for one token on a state that is cached: each step makes a state anew, of which three are there at once.
+
+    Source: transformers 5.24, models/qwen3_next/modeling_qwen3_next.py (torch_recurrent_gated_delta_rule).
+    """
+    tape, whole = ctx.tape, (ctx.batch, spec.value_heads, spec.key_dim, spec.value_dim)
+    wide = [op.to(tape, one, "fp32") for one in (q, k, v, beta, decay)]
+    decayed = tape.new(whole, "fp32")
+    read = tape.new(whole, "fp32")
+    del read
+    added = tape.new(whole, "fp32")
+    last = tape.new(whole, "fp32")
+    del decayed, added
+    read = tape.new(whole, "fp32")
+    del read, wide, last
+    return tape.new((ctx.batch, ctx.sequence, spec.value_heads, spec.value_dim), q.dtype)
 
 
 def _projected(ctx: Context, spec: GatedDelta, x: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor, tuple[Tensor, ...]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from memplan.architecture.latent_parts import Indexer
+from memplan.memory.blocks.caching import cached
 from memplan.memory.blocks.context import Context
 from memplan.memory.operations import promoted, to
 from memplan.memory.tape import Tensor
@@ -15,7 +16,7 @@ def selection_mask(ctx: Context, spec: Indexer | None, rotary_dim: int, dtype: s
     """
     tape, batch, sequence = ctx.tape, ctx.batch, ctx.sequence
     best = _best(ctx, spec, rotary_dim, dtype) if spec is not None else None
-    square = (batch, 1, sequence, sequence)
+    square = (batch, 1, sequence, ctx.keys(None))
     left_out = tape.new(square, "bool")
     places = tape.new(best.shape, "int64") if best is not None else None
     scattered = tape.new(square, "bool")
@@ -35,14 +36,15 @@ def _best(ctx: Context, spec: Indexer, rotary_dim: int, dtype: str) -> Tensor:
     assert ctx.cos is not None, "the walk makes positions first"
     turned = promoted(dtype, ctx.cos.dtype)
     made += [tape.new((*rows, heads, rotary_dim), turned) for heads in (spec.heads, 1)]
-    q, k = tape.new(wide, turned), tape.new(one, turned)
+    q, k = tape.new(wide, turned), tape.new((ctx.batch, 1, ctx.sequence, spec.head_dim), turned)
+    (k,) = cached(ctx, None, (k,), at=2)  # behind what attention itself caches
     scores = _scores(ctx, spec, q, k)
     weights = tape.new((*rows, spec.heads), "fp32")
-    summed = tape.new((*rows, ctx.sequence), "fp32")
-    allowed = tape.new((*rows, ctx.sequence), "bool")
+    summed = tape.new((*rows, ctx.keys(None)), "fp32")
+    allowed = tape.new(summed.shape, "bool")
     masked = tape.new(summed.shape, "fp32")
     del summed, allowed
-    count = spec.count(ctx.sequence)
+    count = spec.count(ctx.keys(None))
     values, places = tape.new((*rows, count), "fp32"), tape.new((*rows, count), "int64")
     del values
     best = tape.new((*rows, count), "int32")
@@ -55,8 +57,8 @@ def _scores(ctx: Context, spec: Indexer, q: Tensor, k: Tensor) -> Tensor:
     tape, rows = ctx.tape, (ctx.batch, ctx.sequence)
     dtype = tape.autocast or "fp32"
     queries, keys = to(tape, to(tape, q, "fp32"), dtype), to(tape, to(tape, k, "fp32"), dtype)
-    copies = tape.new((*rows, spec.head_dim, ctx.sequence), dtype) if ctx.batch > 1 else None
-    shape = (*rows, spec.heads, ctx.sequence)
+    copies = tape.new((*rows, spec.head_dim, k.shape[2]), dtype) if ctx.batch > 1 else None
+    shape = (*rows, spec.heads, k.shape[2])
     product = tape.new(shape, dtype)
     del copies, queries, keys
     scaled = tape.new(shape, dtype)

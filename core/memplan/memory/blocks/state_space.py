@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from memplan.architecture.linear_parts import ShortConvolution, StateSpace
 from memplan.memory import operations as op
+from memplan.memory.blocks.caching import state
 from memplan.memory.blocks.context import Context
 from memplan.memory.blocks.convolution import causal_convolution
 from memplan.memory.blocks.gating import activation
@@ -18,6 +19,7 @@ def short_convolution(ctx: Context, spec: ShortConvolution, x: Tensor) -> Tensor
         whole = ctx.linear(spec.inputs[0], x, spec.name)
         before, after, value = split(tape, whole, (third, third, third), reordered=True)
         gated = op.mul(tape, before, value, role_a="first gate", role_b="value")
+        state(ctx, ((ctx.batch, spec.width, spec.kernel), gated.dtype))
         gated = causal_convolution(ctx, spec.name, gated, spec.width, spec.kernel, activated=False, in_order=True)
         output = op.mul(tape, after, gated, role_a="second gate", role_b="convolved")
         return ctx.linear(spec.output, output, spec.name)
@@ -31,8 +33,10 @@ def state_space(ctx: Context, spec: StateSpace, x: Tensor) -> Tensor:
         whole = made[0] if len(made) == 1 else joined(tape, made)
         mixed = sliced(tape, whole, (*rows, spec.width))
         if spec.kernel:
+            state(ctx, ((ctx.batch, spec.width, spec.kernel), mixed.dtype))
             mixed = causal_convolution(ctx, f"{spec.name}.conv1d", mixed, spec.width, spec.kernel)
         read = [ctx.linear(linear, sliced(tape, mixed, (*rows, linear.inputs)), spec.name) for linear in spec.inner]
+        state(ctx, ((ctx.batch, spec.state), spec.state_dtype or mixed.dtype))
         scanned = _scanned(ctx, mixed, spec.output.inputs)
         gate = activation(tape, sliced(tape, whole, scanned.shape), "silu")
         output = op.mul(tape, scanned, gate, role_a="scanned", role_b="gate")
