@@ -29,7 +29,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("recent:", "&File", "Open &recent"),
     Command("open_config", "&File", "Open config.json as &model…", "Ctrl+Shift+O"),
     Command("import_files", "&File", "&Import trainer configurations…", "Ctrl+Shift+I"),
-    Command("open_example", "&File", "Open the &example"),
+    Command("examples:", "&File", "Open an &example"),
     Command("-", "&File"),
     Command("save", "&File", "&Save", "Ctrl+S"),
     Command("save_as", "&File", "Save &as…", "Ctrl+Shift+S"),

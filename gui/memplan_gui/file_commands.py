@@ -6,12 +6,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 from PySide6.QtCore import QObject, QStandardPaths, Signal
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QMenu, QWidget
 
 from memplan import PLAN_SUFFIX, ConfigError, MemplanError, Plan, PlanError, load_plan, resource
 from memplan_gui import dialogs
 from memplan_gui.document import PlanDocument, new_plan
-from memplan_gui.first_plan import example_plan
+from memplan_gui.first_plan import example_plans
 from memplan_gui.presenters.labels import file_stem
 from memplan_gui.settings import Settings
 from memplan_gui.window_of_file import raise_window_of
@@ -42,7 +42,6 @@ class FileCommands(QObject):
             "new": self.new,
             "open": self.open,
             "open_config": self.open_config,
-            "open_example": self.open_example,
             "save": self.save,
             "save_as": self.save_as,
         }
@@ -66,10 +65,17 @@ class FileCommands(QObject):
         if path is not None:
             self.attempt(lambda: self._document.take_config(path))
 
-    def open_example(self) -> None:
-        """Show the example; it has no file, so that saving asks for one."""
+    def list_examples(self, menu: QMenu) -> None:
+        """Fill a menu with the examples by their titles."""
+        for plan in example_plans():
+            action = menu.addAction(plan.title.replace("&", "&&"))
+            action.setToolTip(plan.notes)
+            action.triggered.connect(lambda _=False, plan=plan: self.open_example(plan))
+
+    def open_example(self, plan: Plan) -> None:
+        """Show an example; it has no file, so that saving asks for one."""
         if self.may_go_on():
-            self._document.begin(example_plan())
+            self._document.begin(plan)
             self.done.emit()
 
     def open_path(self, path: Path) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,7 +11,9 @@ from memplan import PLAN_SUFFIX, ConfigError, MemplanError, Plan, PlanError, loa
 from memplan_gui.document import model_of_config, new_plan
 from memplan_gui.presenters.automatic_names import plan_title
 
-EXAMPLE = ("examples", "llama-3.1-8b.memplan")
+EXAMPLE = "llama-3.1-8b.memplan"
+EXAMPLES = (EXAMPLE, "inference-or-training.memplan")
+"""Plans that come with memplan, in the order of the menu; the first is the one that the window opens with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +47,18 @@ def first_plan(wanted: Path | None, recent: Sequence[Path]) -> FirstPlan:
 def example_plan() -> Plan:
     """The plan that comes with memplan; a bare one where even that is missing."""
     try:
-        return load_plan(resource(*EXAMPLE))
+        return load_plan(resource("examples", EXAMPLE))
     except MemplanError:
         return new_plan()
+
+
+def example_plans() -> tuple[Plan, ...]:
+    """The plans that come with memplan; fewer where the installation is damaged."""
+    found = []
+    for name in EXAMPLES:
+        with suppress(MemplanError):
+            found.append(load_plan(resource("examples", name)))
+    return tuple(found)
 
 
 def read_any(path: Path) -> FirstPlan:

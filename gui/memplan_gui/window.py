@@ -175,6 +175,7 @@ class Window(QMainWindow):
         self.menus.fill(self._slots(), {"undo": undo, "redo": redo})
         self._fill_theme_menu()
         RecentMenu(self.menus.submenus["recent"], self.files, self._settings, self.answer_panel.notice)
+        self.files.list_examples(self.menus.submenus["examples"])
         views_menu(self.menus.submenus["views"], self.answer_panel.views.titles, self.answer_panel.views.show_view)
         outgoing = [self.menus.actions[name] for name in OUTGOING]
         self.answer_panel.set_outgoing(outgoing, self.menus.actions["show_all"])

@@ -44,3 +44,16 @@ def test_the_tables_peak_is_the_estimates_peak(plan: Plan) -> None:
         assert table.total_bytes(table.peak_column) == answer.peak.total_bytes
         for column, instant in enumerate(table.instants):
             assert sum(table.bytes_at(term, column) for term in table.terms) == instant.total_bytes
+
+
+def test_the_comparison_of_inference_and_training() -> None:
+    """Guides hold inference against full training in mixed precision: 2 bytes a parameter and a cache against 16."""
+    path = resource("examples", "inference-or-training.memplan")
+    compared = load_plan(path)
+    assert path.read_bytes() == plan_bytes(compared)
+    reads, full, lora, qlora = (estimate(scenario) for scenario in compared.scenarios)
+    assert (reads.recipe.bytes_per_parameter, full.recipe.bytes_per_parameter) == (2.0, 16.0)
+    assert reads.peak.bytes_by_term["KV cache"] == 2 * 32 * 8 * 128 * 4096 * 2
+    assert qlora.need_bytes < lora.need_bytes < full.need_bytes
+    assert [one.verdict for one in (reads, full, lora, qlora)] == ["fits", "does_not_fit", "fits", "fits"]
+    assert {one.basis for one in (reads, full, lora, qlora)} == {"traced"}

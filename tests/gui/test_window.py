@@ -17,7 +17,7 @@ from memplan import load_plan, save_plan, verdict_sentence
 from memplan_gui import dialogs
 from memplan_gui.charts.stack_marks import Spot
 from memplan_gui.document import PlanDocument, new_plan
-from memplan_gui.first_plan import example_plan
+from memplan_gui.first_plan import example_plan, example_plans
 from memplan_gui.settings import Settings
 from memplan_gui.window import Window
 
@@ -517,3 +517,13 @@ def test_the_scroll_bar_cuts_no_frame(window: Window) -> None:
     assert scroll.verticalScrollBar().isVisible()
     title = window.plan_panel.title
     assert title.mapTo(scroll.viewport(), title.rect().topRight()).x() < scroll.viewport().width()
+
+
+def test_each_example_is_opened_by_its_title_and_has_no_file(window: Window) -> None:
+    menu = window.menus.submenus["examples"]
+    titles = {action.text(): action for action in menu.actions()}
+    assert list(titles) == [plan.title for plan in example_plans()]
+    titles["Inference or training: Llama 3.1 8B"].trigger()
+    assert [one.name for one in window.document.plan.scenarios][:2] == ["Inference, fp16", "Full, mixed precision"]
+    assert window.document.path is None
+    assert not window.document.modified
