@@ -666,3 +666,27 @@ def test_the_json_of_generation_says_what_decoding_takes(capsys: pytest.CaptureF
     found = answer["scenarios"][0]["bytes"]
     assert found["forward_peak"] == found["peak"] > found["decode_peak"] > found["decode_end"] > found["kv_cache"] > 0
     assert found["peak_instant"] == "prefill"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "place"),
+    [
+        (["estimate", ""], ""),
+        (["fit", " "], ""),
+        (["report", "run.memplan", "-o", ""], "-o: "),
+        (["import", "recipe.yaml", "--model="], "--model: "),
+        (["diagnose", "", "--plan", "run.memplan"], ""),
+        ([""], ""),
+    ],
+)
+def test_an_empty_name_is_refused_in_words(
+    arguments: list[str], place: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An unset variable of the shell is no folder at hand."""
+    assert run(arguments) == 2
+    assert capsys.readouterr().err.startswith(f"memplan: {place}an argument is empty.")
+
+
+def test_a_search_may_have_no_words(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["catalog", "devices", ""]) == 0
+    assert capsys.readouterr().out

@@ -108,6 +108,8 @@ def _answer(answer: Diagnosis) -> dict[str, Any]:
         "repeats": message.repeats,
         **{name: _amount(getattr(message, name)) for name in _AMOUNTS},
         "others": [{"pid": other.pid, "held": _amount(other.held)} for other in message.others],
+        "out_of": message.out_of,
+        "buffers": message.buffers,
         "shape": list(message.shape) if message.shape is not None else None,
         "dtype": message.dtype or None,
         "place": message.place or None,

@@ -27,6 +27,7 @@ def run(arguments: Sequence[str]) -> int:
     """Run a command; return the exit status. No traceback reaches a person who did not ask for one."""
     prepare_streams()
     try:
+        _refuse_empty(arguments)
         status = memplan_command.main(args=list(arguments), prog_name="memplan", standalone_mode=False)
         sys.stdout.flush()
         return status if isinstance(status, int) else 0
@@ -64,6 +65,27 @@ def run(arguments: Sequence[str]) -> int:
             err=True,
         )
         return DEFECT
+
+
+def _refuse_empty(arguments: Sequence[str]) -> None:
+    """Refuse what is empty: as a path it would be the folder at hand, which is what an unset variable comes to.
+
+    Raises:
+        MemplanError: an argument is empty, and where it stands. Searches of the catalog may have no words.
+    """
+    if "catalog" in arguments[:2]:
+        return
+    for position, argument in enumerate(arguments):
+        option, sign, value = argument.partition("=")
+        if sign and option.startswith("--") and not value.strip():
+            place = option
+        elif argument.strip():
+            continue
+        else:
+            before = arguments[position - 1] if position else ""
+            place = before if before.startswith("-") and before != "-" else ""
+        remedy = "Give a name, or leave it out: a variable of the shell may be unset."
+        raise MemplanError("an argument is empty.", place=place, remedy=remedy)
 
 
 def _is_debugging(arguments: Sequence[str]) -> bool:

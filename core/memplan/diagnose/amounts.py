@@ -10,7 +10,7 @@ from fractions import Fraction
 NUMBER = r"(?<!\d)(?<!\d[.,])((?:\d|(?<![a-z])[oil|](?=[oil|.,]{0,2}\d))[\dolis|]{0,24}(?:[.,][\dolis|]{1,24}){0,6})"
 """A number in text without spaces; letters that readers of pictures take for digits are let in. It begins where no
 number goes on and is bounded, so that text that is all digits is passed over as fast as any other."""
-UNIT = r"(bytes?|[kmgcte][il1|]?[b8](?!yte)|[kmgtb](?=[^a-z]|free|reserv|at|of|$))"
+UNIT = r"(bytes?|[kmgcte][il1|]?[b8](?!yte)|[kmgtb](?=[^a-z]|free|reserv|at|of|hbm|[vsc]mem|$))"
 """A unit; `cib` and `gi8` are what readers of pictures make of GiB."""
 AMOUNT = f"{NUMBER}{UNIT}"
 

@@ -23,6 +23,7 @@ CauseName = Literal[
     "full",
     "host",
     "no_figures",
+    "program",
     "outside_step",
     "warning",
 ]
@@ -64,6 +65,8 @@ def short_by(message: Message) -> Amount | None:
     if message.limit is not None and message.allocated is not None and message.kind == "mps":
         held = message.allocated if message.outside is None else message.allocated.plus(message.outside)
         return held.plus(asked).minus(message.limit)
+    if message.is_of_a_program and message.total is not None:
+        return asked.minus(message.total)  # a whole program, which was not started
     return None if message.free is None else asked.minus(message.free)
 
 
@@ -75,6 +78,29 @@ def _absurd(message: Message, unit: Unit) -> Iterator[Cause]:
             f"{message.asked.text} was asked for{on}: that is no matter of sizing.",
             "Look for a row that is padded or not cut, or for the call that makes this tensor; less of anything else "
             "does not help.",
+        )
+
+
+def _buffers(message: Message, unit: Unit) -> Iterator[Cause]:
+    if message.out_of == "buffers":
+        most = f" ({message.buffers:,} at most)" if message.buffers is not None else ""
+        yield Cause(
+            "not_memory",
+            f"It is the count of buffers that ran out{most}, not memory: too many arrays were alive at once.",
+            "Evaluate more often (mx.eval), and let go of arrays that pile up, such as losses kept from step to step; "
+            "a smaller batch does not help.",
+        )
+
+
+def _program(message: Message, unit: Unit) -> Iterator[Cause]:
+    """XLA lays out a whole step before it runs, and says so where that is larger than the device."""
+    asked, total = message.asked, message.total
+    if message.is_of_a_program and asked is not None and total is not None:
+        over = _about(asked.minus(total), unit)
+        yield Cause(
+            "program",
+            f"The compiled step needs {asked.text} and the device has {total.text}: {over} too much. Nothing ran yet.",
+            "Less per device in one step helps: a smaller batch, rematerialisation (jax.checkpoint), more devices.",
         )
 
 
@@ -211,7 +237,13 @@ def _not_memory(message: Message, unit: Unit) -> Iterator[Cause]:
 
 def _full(message: Message, unit: Unit) -> Iterator[Cause]:
     missing = short_by(message)
-    if missing is None or message.kind == "mps" or message.asked is None or missing.high_bytes == 0:
+    if (
+        missing is None
+        or message.kind == "mps"
+        or (message.kind == "xla" and message.free is None)
+        or message.asked is None
+        or missing.high_bytes == 0
+    ):
         return
     held, free = message.process or message.reserved_in_all or message.allocated, message.free
     words = (
@@ -247,6 +279,8 @@ _NO_FIGURES = {
 
 
 def _no_figures(message: Message, unit: Unit) -> Iterator[Cause]:
+    if message.out_of == "buffers":
+        return
     if message.kind in _NO_FIGURES:
         yield Cause("no_figures", *_NO_FIGURES[message.kind])
         return
@@ -289,6 +323,8 @@ def _about(amount: Amount, unit: Unit) -> str:
 
 _FINDERS: tuple[Callable[[Message, Unit], Iterator[Cause]], ...] = (
     _absurd,
+    _buffers,
+    _program,
     _host,
     _outside_step,
     _others,

@@ -129,7 +129,7 @@ def diagnose(
 
 
 def _matches(message: Message, scenario: Scenario | None, models: Iterable[str]) -> tuple[Match, ...]:
-    if is_absurd(message) or message.kind == "host":
+    if is_absurd(message) or not message.is_of_a_tensor:
         return ()
     if scenario is not None:
         return matches(message, allocation(scenario))
@@ -205,7 +205,7 @@ def card_parts(message: Message) -> tuple[CardPart, ...]:
 
 def _levers(message: Message, scenario: Scenario, now: Estimate, unit: Unit) -> tuple[LeverHelp, ...]:
     """Levers that save: those enough alone, least costly first; then those that save most for their cost."""
-    if is_absurd(message) or message.kind == "host":
+    if is_absurd(message) or message.kind == "host" or message.out_of == "buffers":
         return ()
     missing = short_by(message)
     wanted = max(missing.high_bytes if missing is not None else 0, now.need_bytes - _room(message, now), 1)
@@ -259,7 +259,7 @@ def _other_run(message: Message, found: tuple[Match, ...], now: Estimate, unit: 
                 "model)."
             )
     asked = message.asked
-    if asked is None or best is not None or is_absurd(message) or message.kind == "host":
+    if asked is None or best is not None or is_absurd(message) or not message.is_of_a_tensor:
         return ""
     if says_nothing(asked.low_bytes, asked.high_bytes, message.kind):
         return ""

@@ -78,6 +78,10 @@ class Message:
     outside: Amount | None = None
     """What the framework says it holds beside tensors (Apple's driver and graphs)."""
     others: tuple[OtherProcess, ...] = ()
+    out_of: Literal["memory", "buffers"] = "memory"
+    """What ran out: Metal also counts the buffers of a process."""
+    buffers: int | None = None
+    """How many buffers a process may have, where they ran out."""
     exact: bool = False
     """What was asked for is told as it was requested, before an allocator rounds it up."""
     shape: tuple[int, ...] | None = None
@@ -95,6 +99,22 @@ class Message:
     line: int = 1
     repeats: int = 1
     """How often the text says the same."""
+
+    @property
+    def states_nothing(self) -> bool:
+        """Whether no figure is stated at all, nor a shape."""
+        amounts = (self.asked, self.total, self.limit, self.allocated, self.reserved, self.free, self.process)
+        return not any(amounts) and not self.others and self.shape is None and self.buffers is None
+
+    @property
+    def is_of_a_program(self) -> bool:
+        """Whether what was asked for is a whole compiled step: XLA lays one out before it runs."""
+        return self.kind == "xla" and self.asked is not None and self.total is not None and self.free is None
+
+    @property
+    def is_of_a_tensor(self) -> bool:
+        """Whether what was asked for may be a tensor on the card."""
+        return self.kind != "host" and self.out_of == "memory" and not self.is_of_a_program
 
     @property
     def kind_title(self) -> str:

@@ -28,6 +28,7 @@ _ANCHORS = (
     b"xhausted",
     b"XHAUSTED",
     b"Insufficient Memory",
+    b"Resource limit",
     b"allocating tensor",
     b"ALLOC_FAILED",
     b"MemoryError",
@@ -50,7 +51,8 @@ _RANK = re.compile(
 _PREFIX = re.compile(
     r"\s*(?:>\s|[│┃]\s?|\([\w.:\- ]*pid=\d+[^)]*\)|\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d[\d.,:Z+]*\]?\s|[\w.\-]+\s+\|\s)"
 )
-_SPACES = re.compile(r"\s+|[│┃]")
+SPACES = re.compile(r"\s+|[│┃]")
+"""What is left out of a squeezed text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +102,7 @@ def cleaned(text: str, first_line: int = 1) -> Iterator[Passage]:
     for whose, its_lines in by_rank.items():
         squeezed, starts, length = [], [], 0
         for _, line in its_lines:
-            part = _SPACES.sub("", line).lower()
+            part = SPACES.sub("", line).lower()
             squeezed.append(part)
             starts.append(length)
             length += len(part)

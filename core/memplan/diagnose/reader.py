@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -12,8 +13,9 @@ from memplan.catalog import models
 from memplan.diagnose.amounts import AMOUNT
 from memplan.diagnose.belief import believed
 from memplan.diagnose.caching import caching_messages
+from memplan.diagnose.mentions import is_mere_mention
 from memplan.diagnose.message import Message, Reading
-from memplan.diagnose.passages import WHOLE_BYTES, Passage, Skipped, passages
+from memplan.diagnose.passages import SPACES, WHOLE_BYTES, Passage, Skipped, passages
 from memplan.diagnose.places import placed
 from memplan.diagnose.wordings import other_messages, told_in_words
 from memplan.errors import MemplanError
@@ -92,8 +94,20 @@ def _messages(passage: Passage) -> Iterator[Message]:
         elif found[2] < taken[-1][2]:
             taken[-1] = found
     for start, _, _, message in taken:
+        if message.states_nothing and is_mere_mention(*_around(passage, start)):
+            continue
         here = replace(message, rank=passage.rank, line=passage.line_at(start))
         yield believed(placed(here, passage, start))
+
+
+def _around(passage: Passage, position: int) -> tuple[str, str]:
+    """What stands before and after a place of the squeezed text, as it is written: its line, and the one before."""
+    at = max(0, bisect_right(passage.starts, position) - 1)
+    lines = passage.raw.split("\n")
+    line, left = lines[at], position - passage.starts[at]
+    letters = [place for place, letter in enumerate(line) if not SPACES.match(letter)]
+    offset = letters[left] if left < len(letters) else len(line)
+    return (f"{lines[at - 1]} " if at else "") + line[:offset], line[offset:]
 
 
 def _told(passage: Passage) -> Message | None:

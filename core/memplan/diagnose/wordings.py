@@ -8,7 +8,8 @@ from dataclasses import replace
 from math import prod
 from typing import Any
 
-from memplan.diagnose.amounts import AMOUNT, NUMBER, Amount, amount
+from memplan.diagnose.amounts import AMOUNT, Amount, amount
+from memplan.diagnose.mentions import person_says
 from memplan.diagnose.message import Message
 
 Found = tuple[int, int, Message]
@@ -102,6 +103,9 @@ def _mlx(squeezed: str) -> Iterator[Found]:
         block = squeezed[found.start() : found.end() + 120]
         most = _at(block, rf"maximumallowedbuffersizeof{AMOUNT}")
         yield found.start(), found.end(), Message(kind="mlx", asked=amount(found[1], found[2]), contiguous=most)
+    for found in re.finditer(r"\[(?:metal::)?malloc\w*\]resourcelimit(?:\((\d{1,12})\))?exceeded", squeezed):
+        allowed = int(found[1]) if found[1] else None
+        yield found.start(), found.end(), Message(kind="mlx", out_of="buffers", buffers=allowed)
 
 
 def _metal(squeezed: str) -> Iterator[Found]:
@@ -122,8 +126,7 @@ def _xla(squeezed: str) -> Iterator[Found]:
         again = _XLA.search(block, found.end() - found.start() + 80)
         block = block[: again.start()] if again else block
         message = _tensorflow_tensor(block) or _xla_message(block)
-        if message.kind == "tensorflow":
-            message = _with_pool(message, squeezed[max(0, found.start() - 600) : found.start()])
+        message = _with_pool(message, squeezed[max(0, found.start() - 600) : found.start()], block)
         end_of_last = found.start() + len(block)
         yield found.start(), end_of_last, message
 
@@ -133,6 +136,8 @@ def _xla_message(block: str) -> Message:
         block,
         rf"\({AMOUNT}\)ondevice",
         rf"t(?:ry|rying|ing)toallocate{AMOUNT}",
+        rf"outofmemoryallocating{AMOUNT}",
+        rf"used{AMOUNT}of\d",  # what a program needs that was not even started
         rf"attemptingto(?:allocate|reserve){AMOUNT}",
         rf"(?:failed|unable)toallocate(?:requestfor)?{AMOUNT}",
     )
@@ -145,7 +150,6 @@ def _xla_message(block: str) -> Message:
         free=_first(block, rf"thereare{AMOUNT}free"),
         contiguous=_first(block, rf"freememoryis{AMOUNT}", rf"and{AMOUNT}reservable"),
         reserved=_first(block, rf"free,{AMOUNT}reserved"),
-        allocated=_first(block, rf"used{AMOUNT}of"),
         total=_first(block, rf"used{AMOUNT}of{AMOUNT}"),
     )
 
@@ -177,16 +181,28 @@ def _tensorflow_tensor(block: str) -> Message | None:
     )
 
 
-def _with_pool(message: Message, before: str) -> Message:
-    """TensorFlow's allocator tells its whole pool before the error."""
-    stated = {
-        "limit": _last(before, rf"memory_limit_:{NUMBER}|(?<![a-z])limit:{NUMBER}"),
-        "reserved": _last(before, rf"total_region_allocated_bytes_:{NUMBER}"),
-        "free": _last(before, rf"availablebytes:{NUMBER}"),
-        "allocated": _last(before, rf"inuse:{NUMBER}"),
-    }
+def _with_pool(message: Message, before: str, block: str) -> Message:
+    """TensorFlow's allocator, which XLA has too, tells its pool before the error; JAX's statistics stand beside it."""
+    if message.kind == "xla":
+        beside = before + block
+        stated = {
+            "limit": _last(beside, rf"bytes_limit['\"]?[:=]{_BYTES}|(?<![a-z])limit:{_BYTES}"),
+            "allocated": _last(beside, rf"(?<!peak_)bytes_in_use['\"]?[:=]{_BYTES}|(?<![a-z])inuse:{_BYTES}"),
+            "contiguous": _last(beside, rf"largest_free_block_bytes['\"]?[:=]{_BYTES}"),
+        }
+    else:
+        stated = {
+            "limit": _last(before, rf"memory_limit_:{_BYTES}|(?<![a-z])limit:{_BYTES}"),
+            "reserved": _last(before, rf"total_region_allocated_bytes_:{_BYTES}"),
+            "free": _last(before, rf"availablebytes:{_BYTES}"),
+            "allocated": _last(before, rf"(?<![a-z])inuse:{_BYTES}"),
+        }
     told: dict[str, Any] = {name: value for name, value in stated.items() if value is not None}
     return replace(message, **told)
+
+
+_BYTES = r"(\d{1,16})"
+"""Bytes as a pool's log has them: the next word may follow at once, so no letter counts as a digit."""
 
 
 def _last(text: str, pattern: str) -> Amount | None:
@@ -246,12 +262,11 @@ _RECOGNIZERS: tuple[Callable[[str], Iterator[Found]], ...] = (
 )
 
 _WANTS = re.compile(rf"tr(?:ied|ies|ying)?to(?:allocate|reserve)a?n?(?:d)?{AMOUNT}")
-_SAYS = re.compile(r"\bOOM(?:s|'d|ed)?\b|\bout of memory\b", re.IGNORECASE)
 
 
 def told_in_words(raw: str, squeezed: str) -> Message | None:
     """What a person says of a run that ended for want of memory; None where nothing of that is said."""
     asked = _WANTS.search(squeezed)
-    if asked is None and not _SAYS.search(raw):
+    if asked is None and not person_says(raw):
         return None
     return Message(kind="unknown", asked=amount(asked[1], asked[2]) if asked else None)

@@ -40,7 +40,8 @@ def headline(diagnosis: Diagnosis) -> str:
     figures = [f"{message.asked.text} asked for"] if message.asked is not None else []
     figures += [f"{message.free.text} free"] if message.free is not None else []
     told = f": {', '.join(figures)}" if figures else ""
-    return f"{_who(message)} ran out of memory{when}{told}."
+    what = "memory" if message.out_of == "memory" else "buffers, not of memory"
+    return f"{_who(message)} ran out of {what}{when}{told}."
 
 
 def _who(message: Message) -> str:
@@ -70,6 +71,9 @@ def stated_rows(message: Message) -> tuple[tuple[str, str], ...]:
         rows.append(("More processes", str(len(message.others) - len(shown))))
     if message.shape is not None:
         rows.append(("Shape", f"{_times(message.shape) or 'a single value'} ({message.dtype})"))
+    if message.out_of == "buffers":
+        allowed = f"{message.buffers:,}" if message.buffers is not None else "not stated"
+        return ("Buffers allowed", allowed), *rows
     titles = dict(_FIELDS)
     missing = [titles[name].lower() for name in _EXPECTED if getattr(message, name) is None]
     if missing:

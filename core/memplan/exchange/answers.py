@@ -22,6 +22,8 @@ def model_answer(text: str, place: str = "") -> dict[str, Any]:
     Raises:
         MemplanError: it is none of them.
     """
+    if not text.strip():
+        raise MemplanError("is empty.", place=place, remedy="Give a model's config.json, its name, or a size like 7B.")
     path = Path(text)
     if not is_missing(path):
         folder = path if is_folder(path) else path.absolute().parent

@@ -61,6 +61,8 @@ def import_files(paths: Sequence[str | Path], answers: Mapping[str, Any] | None 
         raise MemplanError(
             "there is no file to read.", remedy="Give a trainer's configuration, or a model's config.json."
         )
+    if not all(str(path).strip() for path in paths):
+        raise MemplanError("the name of a file is empty.", remedy="Give a trainer's configuration.")
     if len(paths) > _MOST_FILES:
         raise MemplanError(f"{len(paths):,} files are more than one run has; at most {_MOST_FILES} are read.")
     documents = [document for path in dict.fromkeys(map(Path, paths)) for document in read_documents(path)]

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from memplan.diagnose import Amount, Message, read_messages
+from memplan.diagnose.causes import causes, short_by
 from memplan.errors import MemplanError
 from memplan.units import GIB
 from tests.core.diagnose.oom_cases import MESSAGES, RECORDS
@@ -195,6 +196,106 @@ def test_this_process_under_a_number_is_recognized() -> None:
 )  # fmt: skip
 def test_further_wordings(text: str, kind: str) -> None:
     assert one(text).kind == kind
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "No out of memory here",
+        "train loss 2.3; no OOM so far",
+        "we never ran out of memory with this",
+        "INFO set expandable_segments to avoid CUDA out of memory errors",
+        "If you run out of memory, lower --batch",
+        "This may cause CUDA out of memory on small cards.",
+        "except torch.cuda.OutOfMemoryError:",
+        "        if 'out of memory' in str(error):",
+        "[INFO] oom killer disabled",
+        "low 0\noom 0\noom_kill 0\n",
+        "OOM errors: 0",
+        "TORCH out of memory handling enabled",
+        "from torch.cuda import OutOfMemoryError",
+        "OOM errors can be avoided with gradient checkpointing",
+        "see https://example.org/faq#cuda-out-of-memory",
+    ],
+)
+def test_what_only_mentions_the_words_is_no_message(text: str) -> None:
+    assert read_messages(text).messages == ()
+    assert read_messages(f"step 1\n{text}\nstep 2").messages == ()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "RuntimeError: CUDA out of memory.",
+        "I get OOM when I train",
+        "if I use batch 4 I get CUDA out of memory",
+        "it ran out of memory after 3 steps",
+        "WARNING: ran out of memory in one batch, retrying",
+        "python invoked oom-killer: gfp_mask=0xcc0, order=0",
+        "the run was killed because of out of memory",
+        "MemoryError",
+        "        except torch.cuda.OutOfMemoryError:\nRuntimeError: CUDA out of memory.",
+    ],
+)
+def test_what_says_that_it_happened_is_one(text: str) -> None:
+    assert len(read_messages(text).messages) == 1
+
+
+def test_a_mention_beside_a_message_takes_nothing_away() -> None:
+    text = RECORDS["oom-036"]["text"]
+    assert bare(one(f"To avoid CUDA out of memory, lower the batch.\n{text}\nno OOM before that")) == bare(one(text))
+
+
+def test_a_program_that_xla_did_not_start() -> None:
+    """jaxlib's TPU compiler: what the whole program needs, of what there is."""
+    message = one(
+        "RESOURCE_EXHAUSTED: XLA:TPU compile permanent error. Ran out of memory in memory space hbm. Used 17.27G of "
+        "15.48G hbm. Exceeded hbm capacity by 1.79G."
+    )
+    assert {name: amount.text for name, amount in amounts(message).items()} == {"asked": "17.27 G", "total": "15.48 G"}
+    assert message.is_of_a_program
+    missing = short_by(message)
+    assert missing is not None
+    assert missing.low_bytes <= 1.79 * GIB <= missing.high_bytes
+
+
+@pytest.mark.parametrize(
+    ("text", "stated"),
+    [
+        (
+            "XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate 17179869184 bytes.\n"
+            "{'bytes_in_use': 9999999, 'peak_bytes_in_use': 12000000, 'bytes_limit': 16106127360}",
+            {"asked": 17179869184, "allocated": 9999999, "limit": 16106127360},
+        ),
+        (
+            "bfc_allocator.cc:1138] Stats: \nLimit:                     25434587136\nInUse:                     "
+            "23434587136\nMaxInUse:                  24434587136\nNumAllocs:  123\nXlaRuntimeError: RESOURCE_EXHAUSTED: "
+            "Out of memory while trying to allocate 4294967296 bytes.",
+            {"asked": 4294967296, "allocated": 23434587136, "limit": 25434587136},
+        ),
+        ("RESOURCE_EXHAUSTED: Out of memory allocating 8589934592 bytes.", {"asked": 8589934592}),
+    ],
+)
+def test_what_jax_has_and_may_have(text: str, stated: dict[str, int]) -> None:
+    message = one(text)
+    assert message.kind == "xla"
+    assert {name: amount.low_bytes for name, amount in amounts(message).items()} == stated
+
+
+@pytest.mark.parametrize(
+    ("text", "allowed"),
+    [
+        ("RuntimeError: [metal::malloc] Resource limit (499000) exceeded.", 499_000),
+        ("std::runtime_error: [malloc] Resource limit exceeded", None),
+    ],
+)
+def test_mlx_counts_buffers_too(text: str, allowed: int | None) -> None:
+    """mlx/backend/metal/allocator.cpp: a count of buffers, whatever they hold."""
+    message = one(text)
+    assert (message.kind, message.out_of, message.buffers) == ("mlx", "buffers", allowed)
+    (cause,) = causes(message)
+    assert cause.name == "not_memory"
+    assert "count of buffers" in cause.sentence
 
 
 def test_text_without_a_message() -> None:
