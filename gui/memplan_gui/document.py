@@ -11,7 +11,7 @@ from PySide6.QtGui import QUndoStack
 
 from memplan import MemplanError, ModelChoice, Plan, Scenario, facts_at, read_config, replaced, save_plan
 from memplan_gui.edit_command import EditCommand, PlanState, changed_paths
-from memplan_gui.file_stamp import stamp_of
+from memplan_gui.file_stamp import FileStamp, stamp_of
 from memplan_gui.presenters.automatic_names import scenario_name, with_names_following
 
 NEW_PLAN_MODEL = "meta-llama/Llama-3.1-8B"
@@ -53,6 +53,7 @@ class PlanDocument(QObject):
         self._state = PlanState(plan or new_plan(), 0)
         self.path = path
         self._stamp = stamp_of(path)
+        self._is_file_gone = False
         self.undo_stack = QUndoStack(self)
         # Signal to signal: the stack speaks while it dies, and Qt alone knows that its listener is gone by then.
         self.undo_stack.cleanChanged.connect(self.file_changed)
@@ -79,13 +80,18 @@ class PlanDocument(QObject):
     @property
     def modified(self) -> bool:
         """Whether the plan differs from its file."""
-        return not self.undo_stack.isClean()
+        return self._is_file_gone or not self.undo_stack.isClean()
 
     @property
     def config_file(self) -> Path | None:
         """Where the model's configuration was read from; a plan holds the configuration itself, not its place."""
         config = self.scenario.model.config
         return next((path for known, path in reversed(self._config_files) if config and known == config), None)
+
+    @property
+    def stamp(self) -> FileStamp | None:
+        """What the plan's file held when it was read or saved here; another object each time."""
+        return self._stamp
 
     @property
     def file_differs(self) -> bool:
@@ -156,7 +162,7 @@ class PlanDocument(QObject):
         self._state, self.path = PlanState(plan, 0), path
         if not is_saved:
             self.undo_stack.resetClean()
-        self._stamp = stamp_of(path)
+        self._stamp, self._is_file_gone = stamp_of(path), False
         self.replaced_whole.emit()
         self.file_changed.emit()
 
@@ -185,10 +191,33 @@ class PlanDocument(QObject):
             raise MemplanError("the plan has no file yet.", remedy="Save it as a file first.")
         save_plan(self.plan, target)
         self.path = target
-        self._stamp = stamp_of(target)
+        self._stamp, self._is_file_gone = stamp_of(target), False
         self.end_gesture()
         self.undo_stack.setClean()
         self.file_changed.emit()
+
+    def take_file(self, plan: Plan, stamp: FileStamp) -> None:
+        """Show what somebody else wrote into the plan's file, as one step that can be undone."""
+        self.end_gesture()
+        if plan != self.plan:
+            current = min(self.current, len(plan.scenarios) - 1)
+            self._push(PlanState(plan, current), f"Reload {stamp.path.name}", self._gesture_of("file"))
+        self.end_gesture()
+        self._stamp, self._is_file_gone = stamp, False
+        self.undo_stack.setClean()
+        self.file_changed.emit()
+
+    def keep_against(self, stamp: FileStamp) -> None:
+        """Stay with this plan although its file holds another: it is unsaved, and saving asks no more."""
+        self._stamp = stamp
+        self.undo_stack.resetClean()
+        self.file_changed.emit()
+
+    def set_file_gone(self, is_gone: bool) -> None:
+        """Whether the plan's file is no longer there, so that the plan is unsaved."""
+        if is_gone != self._is_file_gone:
+            self._is_file_gone = is_gone
+            self.file_changed.emit()
 
     def take(self, state: PlanState) -> None:
         """Show a state; only the history calls this."""

@@ -21,11 +21,16 @@ class FileStamp:
         return now is not None and now != self
 
 
+def stamp_of_bytes(path: Path, data: bytes) -> FileStamp:
+    """The stamp of a file that holds this."""
+    return FileStamp(path, hashlib.sha256(data).hexdigest())
+
+
 def stamp_of(path: Path | None) -> FileStamp | None:
     """What a file holds now; None where there is no file that can be read."""
     if path is None:
         return None
     try:
-        return FileStamp(path, hashlib.sha256(path.read_bytes()).hexdigest())
+        return stamp_of_bytes(path, path.read_bytes())
     except OSError:
         return None

@@ -80,6 +80,7 @@ class NoticeBar(QFrame):
             button = tool_button("button", words, text=words)
             button.clicked.connect(lambda _=False, do=do: self._do(do))
             self._actions.addWidget(button)
+            button.show()  # a bar that is on screen would show it a moment later
             self._buttons.append(button)
 
     def _do(self, action: Callable[[], object]) -> None:

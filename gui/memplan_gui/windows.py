@@ -150,11 +150,15 @@ class Windows(QObject):
         self.ready.emit(window)
 
     def _guard(self, window: Window) -> None:
-        """Keep from now on what is not saved."""
+        """Keep from now on what is not saved, and notice who else writes the plan's file."""
+        from memplan_gui.file_notice import FileNotice
+        from memplan_gui.file_watch import FileWatch
         from memplan_gui.recovery import Recovery, recovery_folder
 
         recovery = self._open[window] = Recovery(window.document, recovery_folder(), window)
         window.closed.connect(recovery.forget)
+        watch = FileWatch(window.document, window)
+        FileNotice(watch, window.document, window.files, window.answer_panel.file_notice)
 
     def _offer_leftovers(self) -> None:
         """Offer what was not saved last time."""
