@@ -13,6 +13,7 @@ from memplan import MemplanError, ModelChoice, Plan, Scenario, facts_at, read_co
 from memplan_gui.edit_command import EditCommand, PlanState, changed_paths
 from memplan_gui.file_stamp import FileStamp, stamp_of
 from memplan_gui.presenters.automatic_names import scenario_name, with_names_following
+from memplan_gui.presenters.words import step_name
 
 NEW_PLAN_MODEL = "meta-llama/Llama-3.1-8B"
 PAUSE_MS = 1500
@@ -238,7 +239,7 @@ class PlanDocument(QObject):
 
     def _push(self, after: PlanState, text: str, gesture: int) -> None:
         after = PlanState(with_names_following(self.plan, after.plan), after.current)
-        self.undo_stack.push(EditCommand(self, self._state, after, text, gesture))
+        self.undo_stack.push(EditCommand(self, self._state, after, step_name(text), gesture))
         self._since_edit.start()
 
     def _gesture_of(self, path: str) -> int:

@@ -58,7 +58,7 @@ def test_an_edit_changes_one_value_and_says_which(document: PlanDocument) -> Non
     assert document.scenario.training.micro_batch == 4
     assert heard.changed == [frozenset({BATCH})]
     assert document.modified
-    assert document.undo_stack.undoText() == "Micro-batch"
+    assert document.undo_stack.undoText() == "micro-batch"
 
 
 def test_a_rejected_edit_keeps_the_document(document: PlanDocument) -> None:
@@ -229,7 +229,7 @@ def test_a_name_that_nobody_gave_follows_what_it_names(document: PlanDocument) -
     document.edit("scenarios[0].training.method", "qlora")
     assert document.scenario.name == "QLoRA, rank 16"
     assert document.undo_stack.count() == steps + 1
-    assert document.undo_stack.undoText() == "Method"
+    assert document.undo_stack.undoText() == "method"
     document.undo_stack.undo()
     assert document.scenario.name == "Full fine-tune"
     duplicate_scenario(document)

@@ -128,7 +128,7 @@ def test_reload_sets_unsaved_changes_aside_and_undo_brings_them_back(
     look(watch)
     assert "Undo brings them back" in said(window)
     press(window, "Reload")
-    assert window.document.undo_stack.undoText() == "Reload run.memplan"
+    assert window.document.undo_stack.undoText() == "reload run.memplan"
     assert not window.document.modified
     window.document.undo_stack.undo()
     assert plan_bytes(window.document.plan) == mine

@@ -67,7 +67,7 @@ def test_apply_is_one_step_of_undo(window: Window, qtbot: QtBot) -> None:
     qtbot.mouseClick(view.apply, Qt.MouseButton.LeftButton)
     assert window.document.scenario == best.scenario
     assert window.document.undo_stack.count() == steps + 1
-    assert window.document.undo_stack.undoText() == TITLE
+    assert window.document.undo_stack.undoText() == "make it fit"
     view.finish()
     assert view.sentence.text() == "Fits as it is: nothing has to change."
     assert not view.apply.isEnabled()

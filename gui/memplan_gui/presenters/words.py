@@ -86,6 +86,17 @@ _BYTES = re.compile(r"^\s*([0-9]+(?:\.[0-9]+)?)\s*([gGmM])?(i)?[bB]?\s*$")
 _FRACTION = re.compile(r"^\s*([0-9]+(?:\.[0-9]+)?|\.[0-9]+)\s*(%?)\s*$")
 
 
+def step_name(title: str) -> str:
+    """What a step is called after the word "Undo": a title as it stands inside a sentence; names stay as they are.
+
+    >>> [step_name(title) for title in ("Sequence length", "LoRA rank", "Adafactor on", "fp32 master weights")]
+    ['sequence length', 'LoRA rank', 'Adafactor on', 'fp32 master weights']
+    """
+    first = title.partition(" ")[0]
+    is_plain = first[1:].islower() and CHOICE_TITLES.get(first.lower()) != first
+    return first[:1].lower() + title[1:] if is_plain else title
+
+
 def choice_title(field: str, choice: str) -> str:
     """What a form calls a choice."""
     return TITLES_IN_FIELD.get(field, {}).get(choice) or CHOICE_TITLES.get(choice, choice)
