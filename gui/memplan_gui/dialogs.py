@@ -130,17 +130,17 @@ def _ask(parent: QWidget, text: str, more: str, answers: Mapping[Answer, Button]
     box.setEscapeButton(buttons[rejecting])
     box.exec()
     clicked = box.clickedButton()
+    box.deleteLater()  # its parent would keep it
     return next((answer for answer, button in buttons.items() if button is clicked), rejecting)
 
 
-def show_problem(parent: QWidget | None, title: str, text: str, details: str = "") -> None:
+def show_problem(parent: QWidget | None, title: str, text: str) -> None:
     """Say what went wrong, where the person must know it before going on."""
     box = QMessageBox(QMessageBox.Icon.Warning, "memplan", title, QMessageBox.StandardButton.Close, parent)
     box.setInformativeText(text)
     box.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-    if details:
-        box.setDetailedText(details)
     box.exec()
+    box.deleteLater()
 
 
 def show_about(parent: QWidget, theme: Theme) -> None:
@@ -154,3 +154,4 @@ def show_about(parent: QWidget, theme: Theme) -> None:
         "It works offline: nothing leaves this computer."
     )
     box.exec()
+    box.deleteLater()

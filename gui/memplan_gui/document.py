@@ -202,7 +202,7 @@ class PlanDocument(QObject):
         self.end_gesture()
         if plan != self.plan:
             current = min(self.current, len(plan.scenarios) - 1)
-            self._push(PlanState(plan, current), f"Reload {stamp.path.name}", self._gesture_of("file"))
+            self._push_as_it_is(PlanState(plan, current), f"Reload {stamp.path.name}", self._gesture_of("file"))
         self.end_gesture()
         self._stamp, self._is_file_gone = stamp, False
         self.undo_stack.setClean()
@@ -239,6 +239,9 @@ class PlanDocument(QObject):
 
     def _push(self, after: PlanState, text: str, gesture: int) -> None:
         after = PlanState(with_names_following(self.plan, after.plan), after.current)
+        self._push_as_it_is(after, text, gesture)
+
+    def _push_as_it_is(self, after: PlanState, text: str, gesture: int) -> None:
         self.undo_stack.push(EditCommand(self, self._state, after, step_name(text), gesture))
         self._since_edit.start()
 

@@ -129,6 +129,7 @@ class FitTable(FigureTable):
     def __init__(self, theme: Theme) -> None:
         self.devices, self._theme = FitModel(), theme
         super().__init__("Devices", self.devices, theme)
+        self.devices.setParent(self)  # it knows what listens to it, and would live on with that
         self.setObjectName("devices")
         delegate = FitDelegate(theme, self.devices)
         delegate.setParent(self)

@@ -138,6 +138,17 @@ def test_reload_sets_unsaved_changes_aside_and_undo_brings_them_back(
     assert not window.document.modified
 
 
+def test_a_reload_takes_the_file_as_it_is(window: Window, watch: FileWatch, path: Path) -> None:
+    # The title is the automatic one, and would follow the device if a person had chosen that here.
+    window.document.edit("scenarios[0].hardware.device", "h200-sxm")
+    window.document.save()
+    other = replaced(window.document.plan, "scenarios[0].hardware.device", "rtx-4090")
+    path.write_bytes(plan_bytes(other))
+    look(watch)
+    press(window, "Reload")
+    assert plan_bytes(window.document.plan) == path.read_bytes()
+
+
 def test_a_reload_with_fewer_scenarios_can_be_undone(window: Window, watch: FileWatch, path: Path) -> None:
     window.menus.actions["duplicate"].trigger()
     assert window.document.current == 1

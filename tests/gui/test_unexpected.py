@@ -19,7 +19,7 @@ from pytestqt.qtbot import QtBot
 
 from memplan import MemplanError, __version__, parse_plan
 from memplan_gui import log_file, mistakes
-from memplan_gui.help_commands import HelpCommands, QDesktopServices
+from memplan_gui.help_commands import QDesktopServices
 from memplan_gui.log_file import open_log
 from memplan_gui.mistake_dialog import KEPT, NOT_KEPT, MistakeDialog
 from memplan_gui.mistakes import MOST_DIALOGS, Mistakes
@@ -294,5 +294,5 @@ def test_a_log_that_cannot_be_made_is_said(window: Window, monkeypatch: pytest.M
     path = tmp_path / "file" / "memplan.log"
     monkeypatch.setattr(log_file, "log_path", lambda: path)
     monkeypatch.setattr(log_file, "log", lambda: open_log(path))
-    HelpCommands(window, window.answer_panel.notice, window._theme).show_log()
+    window.help.show_log()
     assert window.answer_panel.notice.kind == "error"

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
-from PySide6.QtGui import QDropEvent, QGuiApplication
+from PySide6.QtCore import QEvent, QMimeData, QObject, QPoint, QPointF, Qt, QUrl
+from PySide6.QtGui import QDragEnterEvent, QDropEvent, QGuiApplication
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QScrollArea
+from PySide6.QtWidgets import QApplication, QScrollArea, QWidget
 from pytestqt.qtbot import QtBot
 
 from memplan import load_plan, save_plan, verdict_sentence
@@ -350,6 +350,38 @@ def test_a_bad_file_is_told_and_the_document_untouched(window: Window, tmp_path:
     assert name in window.answer_panel.notice.text
     assert window.document.plan is before
     assert window.document.modified
+
+
+def test_a_file_can_be_dropped_anywhere(window: Window, qapp: QApplication) -> None:
+    class Receivers(QObject):
+        """Notes who was asked last whether it takes what is dragged."""
+
+        last: QObject | None = None
+
+        def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+            if event.type() == QEvent.Type.DragEnter and isinstance(watched, QWidget):
+                self.last = watched
+            return False
+
+    mime = QMimeData()
+    mime.setUrls([QUrl.fromLocalFile("x.memplan")])
+    mime.setText("file:///x.memplan")  # as file managers do, so that a line of text would take it
+    receivers = Receivers()
+    qapp.installEventFilter(receivers)
+    for _, fold in window.plan_panel._folds:
+        fold.open()
+    QApplication.processEvents()
+    copy, left, none = Qt.DropAction.CopyAction, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
+    missed = set()
+    for x in range(5, window.width(), 30):
+        for y in range(5, window.height(), 12):
+            under = window.childAt(x, y) or window
+            event = QDragEnterEvent(under.mapFrom(window, QPoint(x, y)), copy, mime, left, none)
+            QApplication.sendEvent(under, event)
+            if not event.isAccepted() or receivers.last is not window:
+                missed.add(type(under).__name__)
+    qapp.removeEventFilter(receivers)
+    assert missed == set()
 
 
 def test_a_dropped_plan_is_opened_and_a_dropped_config_is_the_model(window: Window, tmp_path: Path) -> None:
