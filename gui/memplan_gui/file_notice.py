@@ -65,7 +65,7 @@ def changed_words(name: str, *, has_changes: bool) -> str:
     """What is said of a file that somebody else wrote.
 
     >>> changed_words("run.memplan", has_changes=False)
-    '“run.memplan” was changed by another program.'
+    '“run.memplan” was changed by another window or program.'
     """
     more = " Reload sets your unsaved changes aside; Undo brings them back." if has_changes else ""
-    return f"“{name}” was changed by another program.{more}"
+    return f"“{name}” was changed by another window or program.{more}"

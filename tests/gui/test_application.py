@@ -159,31 +159,3 @@ def test_a_file_that_the_system_hands_over_is_opened(
     qapp.sendEvent(qapp, QFileOpenEvent(QUrl.fromLocalFile(str(path))))
     assert window.document.path == path
     assert window.document.plan == load_plan(path)
-
-
-def test_settings_survive_damage(tmp_path: Path) -> None:
-    file = tmp_path / "settings.ini"
-    file.write_text("[General]\ntheme=purple\nunit=7\nrecent=\n\x00garbage\n[window]\ngeometry=nonsense\n")
-    settings = Settings(file)
-    assert (settings.theme, settings.unit, settings.recent) == ("system", "gib", [])
-    assert settings.state("geometry").isEmpty()
-
-
-def test_recent_files_are_ten_and_each_once(settings: Settings, tmp_path: Path) -> None:
-    for number in (*range(12), 5):
-        settings.add_recent(tmp_path / f"{number}.memplan")
-    names = [path.name for path in settings.recent]
-    assert len(names) == 10
-    assert names[0] == "5.memplan"
-    assert len(set(names)) == 10
-    again = Settings(tmp_path / "settings.ini")
-    settings.save()
-    assert again.recent == settings.recent
-
-
-def test_forgotten_settings_write_nothing(tmp_path: Path) -> None:
-    settings = Settings(forgotten=True)
-    settings.add_recent(tmp_path / "p.memplan")
-    settings.save()
-    assert [path.name for path in settings.recent] == ["p.memplan"]
-    assert Settings(forgotten=True).recent == []

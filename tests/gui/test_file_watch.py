@@ -86,7 +86,7 @@ def test_each_way_of_writing_is_noticed_and_the_next_one_too(
     before = window.document.plan
     write(path)
     qtbot.waitUntil(lambda: bool(said(window)), timeout=10_000)
-    assert "“run.memplan” was changed by another program" in said(window)
+    assert "“run.memplan” was changed by another window or program" in said(window)
     assert window.document.plan is before  # nothing happens by itself
     press(window, "Reload")
     assert said(window) == ""

@@ -239,6 +239,40 @@ def test_closing_the_last_window_ends_the_program_and_saves_nothing_unasked(tmp_
     assert load_plan(plan).title == "P"
 
 
+STAYING = """
+import sys
+from PySide6.QtCore import QCoreApplication, QEvent, QTimer
+from PySide6.QtWidgets import QApplication
+from memplan_gui import application, windows
+
+application.stays_without_windows = lambda platform: True
+made, opened = windows.Windows._ready, []
+
+def ready(self, window):
+    made(self, window)
+    opened.append(window)
+    if len(opened) == 1:
+        window.close()
+        QTimer.singleShot(300, turn_to_it)
+    else:
+        print("again", flush=True)
+        window.menus.actions["quit"].trigger()
+
+def turn_to_it():
+    print("no window", not any(one.isVisible() for one in QApplication.topLevelWidgets()), flush=True)
+    QCoreApplication.sendEvent(QApplication.instance(), QEvent(QEvent.Type.ApplicationActivate))
+
+windows.Windows._ready = ready
+sys.exit(application.start(application.Options()))
+"""
+
+
+def test_where_programs_stay_without_windows_it_stays_and_opens_one_when_turned_to() -> None:
+    result = subprocess.run([sys.executable, "-c", STAYING], capture_output=True, text=True, timeout=60, check=False)
+    assert result.stdout.splitlines() == ["no window True", "again"], result.stderr
+    assert result.returncode == 0
+
+
 def test_qt_messages_reach_standard_error(capsys: pytest.CaptureFixture[str]) -> None:
     from PySide6.QtCore import QtMsgType
 
