@@ -36,6 +36,7 @@ SET_UPS: dict[str, dict[str, Any]] = {
     "lora": {"model": LLAMA, "training": {"method": "lora"}, "hardware": {"devices": 8, "tensor_parallel": 2}},
     "qlora": {"model": LLAMA, "training": {"method": "qlora"}},
     "freeze": {"model": LLAMA, "training": {"method": "freeze"}},
+    "inference": {"model": LLAMA, "training": {"method": "inference"}},
     "size": {"model": {"parameters": 7_000_000_000, "name": "a size"}, "training": {"method": "lora"}},
     "fsdp2": {"model": LLAMA, "hardware": {"devices": 16, "sharding": {"strategy": "fsdp2"}}},
     "ddp": {"model": LLAMA, "hardware": {"devices": 8, "sharding": {"strategy": "ddp"}}},
