@@ -6,7 +6,7 @@ from PySide6.QtCore import QRectF, QSize, QTimer
 from PySide6.QtGui import QPainter, QResizeEvent
 from PySide6.QtWidgets import QHeaderView, QStackedWidget, QStyleOptionViewItem, QWidget
 
-from memplan import Estimate, Scenario, Unit
+from memplan import TERM_LOOKS, Estimate, Scenario, Unit
 from memplan_gui.chart_panel import Legend
 from memplan_gui.charts.chart_pictures import timeline_picture
 from memplan_gui.charts.legend import BEYOND
@@ -62,7 +62,8 @@ class TermDelegate(FigureDelegate):
         self.paint_ground(painter, option)
         name, inner = str(index.data()), option.rect.adjusted(PADDING, 0, -PADDING, 0)
         square = QRectF(inner.left() + 0.5, inner.center().y() - SWATCH // 2 + 0.5, SWATCH, SWATCH)
-        fill_term(painter, square, name[:1].lower() + name[1:], self._theme.colour("text"))
+        term = name if name in TERM_LOOKS else name[:1].lower() + name[1:]  # "KV cache" is written as it stands
+        fill_term(painter, square, term, self._theme.colour("text"))
         self.write(painter, inner.adjusted(SWATCH + 8, 0, 0, 0), name)
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 
 import pytest
-from PySide6.QtCore import QLineF, QPoint, QPointF, QRectF, Qt
+from PySide6.QtCore import QLineF, QModelIndex, QPoint, QPointF, QRectF, Qt
 from PySide6.QtGui import QGuiApplication, QImage, QPainter
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QTableView
 from pytestqt.qtbot import QtBot
 
 from memplan import Plan, Scenario, estimate, format_bytes
@@ -277,3 +277,25 @@ def test_without_an_estimate_it_says_so(view: TimelineView, window: Window) -> N
     assert "nothing to draw" in view.sentence.text()
     assert not view.plot.isVisible()
     assert QRectF(view.sentence.geometry()).top() < 80
+
+
+def test_every_term_is_painted_in_the_tables(open_window: Callable[..., Window]) -> None:
+    # "KV cache" was looked up as "kV cache", and nothing below it was painted.
+    inference = Scenario.model_validate(
+        {**BASE.model_dump(mode="json"), "training": {"method": "inference", "inference": {"kv_cache": True}}}
+    )
+    window = open_window(PlanDocument(Plan(scenarios=(inference,))))
+    window.answer_panel.views.show_view("Timeline")
+    view = window.answer_panel.views.view("Timeline")
+    assert isinstance(view, TimelineView)
+    view.finish()
+    shown = {str(index.data()) for table in view.findChildren(QTableView) for index in cells(table)}
+    assert "KV cache" in shown
+    view.grab()  # an error in painting fails the test
+
+
+def cells(table: QTableView) -> Iterator[QModelIndex]:
+    model = table.model()
+    for row in range(model.rowCount()):
+        for column in range(model.columnCount()):
+            yield model.index(row, column)
