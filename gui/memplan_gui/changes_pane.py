@@ -10,6 +10,8 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QHeaderView, QWidget
 
 from memplan import CHANGES_ORDER, Change, MemplanError, Scenario, Unit, changes_between
+from memplan_gui.answers import mistake_words
+from memplan_gui.background import Background
 from memplan_gui.charts.chart_pictures import waterfall_picture
 from memplan_gui.fields import ChoiceEdit
 from memplan_gui.figure_table import FigureTable
@@ -93,6 +95,7 @@ class ChangesPane(QWidget):
         self._pair = pair
         self._asked: tuple[Scenario, Scenario, Unit] | None = None
         self.way: tuple[Change, ...] = ()
+        self.background = Background(self)
         self.sentence = label(wraps=True, selectable=True)
         self.picture = WaterfallPicture(theme)
         self.picture.setAccessibleName("From one scenario's peak to the other's, chart")
@@ -121,13 +124,21 @@ class ChangesPane(QWidget):
         if self._asked is not None and all(old is new for old, new in zip(self._asked, asked, strict=True)):
             return
         self._asked = asked
-        try:
-            self.way = changes_between(first, second)
-        except MemplanError as problem:
-            self._show((), None, f"There is no way between them: {problem}", unit)
-            return
-        chart = change_waterfall(self.way, (first.name, second.name), unit)
-        self._show(self.way, chart, chart.sentence, unit)
+        self.background.ask(lambda: changes_between(first, second), lambda found: self._take(asked, found))
+
+    def finish(self) -> None:
+        """Wait for the way that was asked for."""
+        self.background.finish()
+
+    def _take(self, asked: tuple[Scenario, Scenario, Unit], found: object) -> None:
+        first, second, unit = asked
+        if isinstance(found, tuple):
+            chart = change_waterfall(found, (first.name, second.name), unit)
+            self._show(found, chart, chart.sentence, unit)
+        elif isinstance(found, MemplanError):
+            self._show((), None, f"There is no way between them: {found}", unit)
+        elif isinstance(found, Exception):
+            self._show((), None, mistake_words(found), unit)
 
     def showing(self) -> Showing | None:
         """The waterfall and its table."""

@@ -229,6 +229,10 @@ class CompareView(AnswerView):
         self._unit = unit
         self._show()
 
+    def finish(self) -> None:
+        """Wait for the way between two scenarios."""
+        self.changes.finish()
+
     def showing(self) -> Showing | None:
         """The bars and their table, or the waterfall and its."""
         if self._stack.currentWidget() is self.changes:

@@ -30,6 +30,8 @@ def _renderer(name: str, colour: str) -> QSvgRenderer:
     # Tinting by text keeps the icon a vector: it is painted at the size and scale that the screen has.
     svg = icon_file(name).read_text(encoding="utf-8")
     svg = svg.replace("currentColor", colour).replace("#ffffff", text_on(colour))
+    # Qt writes paths without a line into an SVG with a black one; a hair of the fill's own colour stays that.
+    svg = svg.replace('stroke="none"', f'stroke="{colour}" stroke-width="0.1"')
     return QSvgRenderer(QByteArray(svg.encode()))
 
 

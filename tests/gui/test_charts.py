@@ -26,6 +26,7 @@ from memplan_gui.charts.scale import Scale
 from memplan_gui.charts.stack_marks import Spot, StackMarks, end_of_axis, paint_stack
 from memplan_gui.charts.stack_picture import stack_picture
 from memplan_gui.charts.stack_plot import StackPlot
+from memplan_gui.icons import paint_icon
 from memplan_gui.presenters.stack import chart_sentence, stack_chart
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -126,6 +127,22 @@ def lightest_bar_pixels(image: QImage) -> int:
     """How many pixels have the colour of the weights."""
     wanted = QColor(TERM_LOOKS["weights"].colour).rgb()
     return sum(image.pixel(x, y) == wanted for x in range(0, image.width(), 2) for y in range(0, image.height(), 2))
+
+
+def test_svg_names_a_font_for_whoever_lacks_ours(paint: Paint) -> None:
+    root = ElementTree.fromstring(svg_bytes(paint, SIZE, "t"))
+    families = {text.get("font-family", "") for text in root.iter(f"{SVG}text")}
+    assert families
+    assert all(re.fullmatch(r"'[^'\\\\]+', sans-serif", family) for family in families)
+
+
+def test_signs_have_no_line_of_another_colour_in_svg(look: ChartLook) -> None:
+    def sign(painter: QPainter) -> None:
+        paint_icon(painter, "verdict-does-not-fit", QRectF(0, 0, 16, 16), look.colour("does_not_fit"))
+
+    drawn = svg_bytes(sign, QSizeF(16, 16), "a sign").decode()
+    red = look.colour("does_not_fit").name()
+    assert re.findall(rf'fill="{red}" fill-opacity="1" stroke="([^"]+)"', drawn) == [red]
 
 
 def test_svg_draws_bars_in_qt(paint: Paint) -> None:

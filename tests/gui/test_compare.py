@@ -105,6 +105,7 @@ def in_changes(window: Window, view: CompareView) -> CompareView:
     view.kinds.set_value("changes")
     view.kinds.chosen.emit("changes")
     QApplication.processEvents()
+    view.finish()
     return view
 
 
@@ -157,11 +158,13 @@ def test_the_scenario_that_is_looked_at_is_held_against_the_first(window: Window
     in_changes(window, view)
     assert view.pair.positions == (0, 1)
     window.document.show_scenario(2)
+    view.finish()
     assert view.pair.positions == (0, 2)
     chart = view.changes.chart
     assert chart is not None
     assert (chart.rows[0].title, chart.rows[-1].title) == ("base", "long")
     view.pair.turn.click()
+    view.finish()
     turned = view.changes.chart
     assert turned is not None
     assert turned.rows[0].title == "long"
@@ -177,7 +180,7 @@ def test_a_copy_is_one_click_away_and_what_is_tried_in_it_is_the_waterfall(windo
     assert window.document.scenario.name == "fused 2"
     assert view.pair.positions == (1, 2)
     window.document.edit(window.document.full_path("training.checkpointing"), "full")
-    QApplication.processEvents()
+    view.finish()
     chart = view.changes.chart
     assert chart is not None
     assert chart.sentence.startswith("The peak ")
@@ -201,7 +204,7 @@ def test_the_waterfall_is_what_leaves_while_it_is_in_front(window: Window, view:
 def test_without_an_estimate_there_is_no_way_and_it_is_said(window: Window, view: CompareView) -> None:
     in_changes(window, view)
     window.document.edit(window.document.full_path("hardware.device"), "no-such-card")
-    QApplication.processEvents()
+    view.finish()
     assert view.changes.chart is None
     assert "no-such-card" in view.changes.sentence.text()
     assert window.answer_panel.showing() is None

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from PySide6.QtCore import QPointF, QRectF
 from PySide6.QtGui import QPainter
 
-from memplan import TERM_LOOKS, Estimate, format_bytes, text_on
+from memplan import Estimate, format_bytes
 from memplan_gui.charts.axis import axis_height, paint_axis, paint_grid
 from memplan_gui.charts.look import ChartLook, fill_term
 from memplan_gui.charts.row_pieces import (
@@ -16,6 +16,7 @@ from memplan_gui.charts.row_pieces import (
     paint_figure,
     paint_name,
     paint_over,
+    paint_size,
     paint_usable_label,
     top_of,
     usable_pen,
@@ -96,14 +97,13 @@ def _paint_bar(painter: QPainter, marks: CompareMarks, row: int, one: Compared, 
     for segment in bar.segments:
         rect = marks.bar_rect(row, segment.start, segment.end)
         fill_term(painter, rect, segment.term, look.colour("text"))
-        figure = format_bytes(segment.size, marks.compared.unit).split(" ")[0]
-        term = TERM_LOOKS[segment.term]
-        if look.width("caption", figure) + GAP <= rect.width() and not term.hatched:
-            painter.setPen(look.colour(text_on(term.colour)))
-            look.write(painter, "caption", figure, rect, "centre")
     if bar.total > estimate.usable_bytes:
         paint_over(painter, look, marks.bar_rect(row, estimate.usable_bytes, bar.total))
     _paint_usable(painter, marks, row, estimate.usable_bytes)
+    for segment in bar.segments:
+        rect = marks.bar_rect(row, segment.start, segment.end)
+        figure = format_bytes(segment.size, marks.compared.unit).split(" ")[0]
+        paint_size(painter, look, rect, segment.term, figure, marks.scale.x(estimate.usable_bytes))
     figure = format_bytes(bar.total, marks.compared.unit)
     paint_figure(painter, look, marks.bar_rect(row, bar.total, bar.total), figure, bold=False)
 

@@ -59,7 +59,7 @@ def svg_bytes(paint: Paint, size: QSizeF, title: str) -> bytes:
     painter = QPainter(generator)
     paint(painter)
     painter.end()
-    return _FAMILY.sub(rb"""font-family="'\1', sans-serif\"""", bytes(buffer.data().data()))
+    return _FAMILY.sub(b"font-family=\"'\\1', sans-serif\"", bytes(buffer.data().data()))
 
 
 def pdf_bytes(pages: Sequence[Paint], size: QSizeF, title: str, day: date) -> bytes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QPainter, QPen
 
+from memplan import TERM_LOOKS, text_on
 from memplan_gui.charts.look import ChartLook, TextKind, hatch
 from memplan_gui.icons import paint_icon
 
@@ -48,6 +49,24 @@ def paint_over(painter: QPainter, look: ChartLook, over: QRectF) -> None:
     hatch(painter, over, look.colour("does_not_fit"), rising=False, width=2, spacing=OVER_SPACING)
     painter.setPen(QPen(look.colour("does_not_fit"), 2))
     painter.drawRect(over)
+
+
+def paint_size(painter: QPainter, look: ChartLook, rect: QRectF, term: str, figure: str, line: float) -> None:
+    """Write a segment's size on it, where it has room.
+
+    A patch of its colour keeps hatching away from the digits; where the line of what is usable crosses the segment,
+    they stand on its wider side.
+    """
+    if rect.left() < line < rect.right():
+        left, right = line - rect.left(), rect.right() - line
+        rect = QRectF(rect.left() if left > right else line, rect.top(), max(left, right), rect.height())
+    width, colour = look.width("caption", figure), TERM_LOOKS[term].colour
+    if width + GAP > rect.width():
+        return
+    patch = QRectF(rect.center().x() - width / 2 - 3, rect.top() + 2, width + 6, rect.height() - 4)
+    painter.fillRect(patch, look.colour(colour))
+    painter.setPen(look.colour(text_on(colour)))
+    look.write(painter, "caption", figure, rect, "centre")
 
 
 def usable_pen(look: ChartLook) -> QPen:

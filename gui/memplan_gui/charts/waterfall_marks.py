@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from PySide6.QtCore import QPointF, QRectF
 from PySide6.QtGui import QPainter, QPen
 
-from memplan import TERM_LOOKS, format_bytes, text_on
+from memplan import format_bytes
 from memplan_gui.charts.axis import axis_height, paint_axis, paint_grid
 from memplan_gui.charts.legend import BEYOND, legend_height, paint_legend, place_entries
 from memplan_gui.charts.look import ChartLook, fill_term
@@ -17,12 +17,12 @@ from memplan_gui.charts.row_pieces import (
     paint_figure,
     paint_name,
     paint_over,
+    paint_size,
     paint_usable_label,
     top_of,
     usable_pen,
 )
 from memplan_gui.charts.scale import Scale, axis_end
-from memplan_gui.presenters.stack import Segment
 from memplan_gui.presenters.verdict import ICONS
 from memplan_gui.presenters.waterfall import Waterfall, WaterfallRow
 
@@ -111,25 +111,10 @@ def _paint_bar(painter: QPainter, marks: WaterfallMarks, row: int, one: Waterfal
     if one.usable is not None and one.end > one.usable:
         paint_over(painter, look, marks.bar_rect(row, one.usable, one.end))
     for segment in () if one.is_scaled else one.segments:
-        _paint_size(painter, marks, row, segment)
-
-
-def _paint_size(painter: QPainter, marks: WaterfallMarks, row: int, segment: Segment) -> None:
-    """A segment's size on it; a patch of its colour keeps hatching and the usable line away from the digits."""
-    look, term = marks.look, TERM_LOOKS[segment.term]
-    rect = marks.bar_rect(row, segment.start, segment.end)
-    line = marks.scale.x(marks.chart.usable)
-    if rect.left() < line < rect.right():  # the usable line must not cross the digits: they go to its wider side
-        left, right = line - rect.left(), rect.right() - line
-        rect = QRectF(rect.left() if left > right else line, rect.top(), max(left, right), rect.height())
-    figure = format_bytes(segment.size, marks.chart.unit).split(" ")[0]
-    width = look.width("caption", figure)
-    if width + GAP > rect.width():
-        return
-    patch = QRectF(rect.center().x() - width / 2 - 3, rect.top() + 2, width + 6, rect.height() - 4)
-    painter.fillRect(patch, look.colour(term.colour))
-    painter.setPen(look.colour(text_on(term.colour)))
-    look.write(painter, "caption", figure, rect, "centre")
+        rect = marks.bar_rect(row, segment.start, segment.end)
+        figure = format_bytes(segment.size, marks.chart.unit).split(" ")[0]
+        usable = marks.chart.usable if one.usable is None else one.usable
+        paint_size(painter, look, rect, segment.term, figure, marks.scale.x(usable))
 
 
 def _paint_join(painter: QPainter, marks: WaterfallMarks, row: int) -> None:
