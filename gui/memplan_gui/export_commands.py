@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QWidget
 
-from memplan import Exported, write_file
+from memplan import write_file
 from memplan_gui import dialogs
 from memplan_gui.document import PlanDocument
 from memplan_gui.file_commands import FileCommands
 from memplan_gui.presenters.labels import file_stem
 from memplan_gui.theme import Theme
+
+if TYPE_CHECKING:
+    from memplan import Exported
 
 FIRST_FORMAT = "script"
 

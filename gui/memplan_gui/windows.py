@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, QPoint, Qt, QTimer, Signal
+from PySide6.QtCore import QObject, QPoint, QTimer, Signal
 from PySide6.QtWidgets import QApplication
 
 from memplan_gui.settings import Settings
@@ -128,7 +128,6 @@ class Windows(QObject):
 
     def _window(self, choose: Callable[[], FirstPlan]) -> StartUp:
         window = Window(self._theme, self._settings)
-        window.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         before = self.front
         if before is not None:
             window.resize(before.size())
@@ -187,6 +186,9 @@ class Windows(QObject):
 
     def _forget(self, window: Window) -> None:
         """Let go of a window that was closed, though not before Qt is done with closing it."""
+        from PySide6.QtCore import Qt  # which takes long to load: nothing before the first paint needs it
+
+        window.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         del self._open[window]
         self._closing.append(window)
         QTimer.singleShot(0, self, self._let_go)
