@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QApplication
 
 from memplan_gui.settings import Settings
 from memplan_gui.timing_marks import exit_when_painted, mark
+from memplan_gui.unread_imports import unread_imports
 from memplan_gui.window import Window
 
 if TYPE_CHECKING:
@@ -35,7 +36,11 @@ class StartUp(QObject):
 
     def _shell_painted(self) -> None:
         mark("first_paint")
-        QTimer.singleShot(0, self._fill)
+        QTimer.singleShot(0, self._load)
+
+    def _load(self) -> None:
+        with unread_imports():
+            self._fill()
 
     def _fill(self) -> None:
         from memplan_gui.document import PlanDocument
@@ -63,6 +68,7 @@ class StartUp(QObject):
         QTimer.singleShot(0, self._load_chart)
 
     def _load_chart(self) -> None:
-        self._window.load_chart()
+        with unread_imports():
+            self._window.load_chart()
         mark("chart_interactive")
         self.ready.emit()

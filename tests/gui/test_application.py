@@ -73,6 +73,20 @@ def test_the_plan_is_there_before_what_few_people_ask_for() -> None:
     assert printed(code) == "[]"
 
 
+def test_what_loads_at_the_start_is_not_read_for_features_of_pyside() -> None:
+    code = (
+        "import inspect, PySide6.QtCore\n"
+        "from memplan_gui.unread_imports import unread_imports\n"
+        "read = []\n"
+        "inspect.getsource = lambda module: read.append(module.__name__) or ''\n"
+        "with unread_imports():\n"
+        "    import colorsys\n"
+        "import wave\n"  # as everything would be
+        "print([name for name in read if name in ('colorsys', 'wave')])"
+    )
+    assert printed(code) == "['wave']"
+
+
 def printed(code: str) -> str:
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
     return result.stdout.strip()
