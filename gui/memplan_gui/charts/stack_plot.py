@@ -292,7 +292,8 @@ class StackPlot(pg.PlotWidget):
     def focusOutEvent(self, event: QFocusEvent) -> None:
         """Show that it left."""
         super().focusOutEvent(event)
-        self._item.update()
+        if not self.closed:  # a plot that closes has no item any more
+            self._item.update()
 
     def sizeHint(self) -> QSize:
         """As little as it can be read at: more is what the window has to spare."""
