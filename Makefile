@@ -12,7 +12,7 @@ CHECKED := core gui tests tools benchmarks packaging
 HAS_PYTHON := command -v $(PYTHON) >/dev/null || { echo "memplan needs Python 3.11 or newer; there is no $(PYTHON) here. Install it, or name another: make run PYTHON=python3.12" >&2; exit 1; }
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint types fmt test-core test-all bench installers clean
+.PHONY: help run test lint types fmt test-core test-all bench installers packages clean
 
 help:  ## list the tasks
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 20
@@ -47,9 +47,13 @@ bench: .venv/.has-gui  ## speeds, as medians and ratios
 	@$(BIN)/python tools/setup_check.py window
 	$(BIN)/python -m benchmarks
 
-installers:  ## the bundle, .tar.xz and .deb for Linux, in dist/
+installers:  ## the bundle, .tar.xz, .deb and AppImage for Linux, in dist/
 	@$(HAS_PYTHON)
 	PYTHON=$(PYTHON) packaging/build_linux.sh
+
+packages:  ## the wheel and the source distribution, in dist/, tried where nothing else is installed
+	@$(HAS_PYTHON)
+	packaging/try_python.sh dist $(PYTHON)
 
 clean:  ## remove what the tasks made, virtual environments included
 	rm -rf .venv .venv-core build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -20,11 +20,11 @@ rm -rf "$work" && mkdir -p "$work" dist
 "$python" -m venv "$work/venv"
 "$work/venv/bin/python" -m pip --disable-pip-version-check install --quiet --constraint constraints.txt '.[gui,bundle]'
 "$work/venv/bin/python" -m pip --disable-pip-version-check uninstall --quiet --yes memplan
-"$work/venv/bin/pyinstaller" --noconfirm --log-level ERROR --workpath "$work/pyinstaller" --distpath "$work/dist" packaging/memplan.spec
+rm -rf build/licences
+"$work/venv/bin/python" packaging/licences.py build/licences
+PATH=$PWD/$work/venv/bin:$PATH pyinstaller --noconfirm --log-level ERROR --workpath "$work/pyinstaller" --distpath "$work/dist" packaging/memplan.spec
 
 bundle=$work/dist/memplan
-"$work/venv/bin/python" packaging/licences.py "$bundle/_internal/licences"
-cp /usr/share/common-licenses/{LGPL-3,GPL-3} "$bundle/_internal/licences/"  # Qt's wheels carry no text of theirs
 "$bundle/memplan" --self-test
 "$python" packaging/breakages.py "$bundle"  # a self-test that passes says something only if it can fail
 

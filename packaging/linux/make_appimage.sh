@@ -29,6 +29,7 @@ install -m644 "$here/appimage-notices.txt" "$root/opt/memplan/_internal/licences
 cp "$here/memplan.desktop" "$here/../../resources/icons/memplan.svg" "$root"
 ln -s memplan.svg "$root/.DirIcon"
 install -Dm644 "$here/memplan-mime.xml" "$root/usr/share/mime/packages/memplan.xml"
+install -Dm644 "$here/org.memplan.memplan.metainfo.xml" -t "$root/usr/share/metainfo"
 
 # gzip: xz saves 11 MB and takes six times as long to start.
 stamp=$(git -C "$here" log -1 --format=%ct 2> /dev/null || echo 0)

@@ -4,7 +4,8 @@
 #     make_dmg.sh memplan.app VERSION FOLDER
 #
 # Signing runs where MEMPLAN_SIGNING_IDENTITY names a certificate of the keychain, notarising where MEMPLAN_NOTARY_PROFILE
-# names a profile of `xcrun notarytool store-credentials`; without them the image is made all the same, and says so.
+# names a profile of `xcrun notarytool store-credentials` (in the keychain MEMPLAN_NOTARY_KEYCHAIN, where one is named);
+# without them the image is made all the same, and says so.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 app=$1 version=$2 out=$3
@@ -26,7 +27,8 @@ hdiutil create -volname memplan -srcfolder "$folder" -fs HFS+ -format UDZO -ov "
 
 if [ -n "${MEMPLAN_SIGNING_IDENTITY:-}" ] && [ -n "${MEMPLAN_NOTARY_PROFILE:-}" ]; then
   codesign --sign "$MEMPLAN_SIGNING_IDENTITY" "$out/$name.dmg"
-  xcrun notarytool submit "$out/$name.dmg" --keychain-profile "$MEMPLAN_NOTARY_PROFILE" --wait
+  xcrun notarytool submit "$out/$name.dmg" --keychain-profile "$MEMPLAN_NOTARY_PROFILE" \
+    ${MEMPLAN_NOTARY_KEYCHAIN:+--keychain "$MEMPLAN_NOTARY_KEYCHAIN"} --wait
   xcrun stapler staple "$out/$name.dmg"
 else
   echo "not notarised: MEMPLAN_NOTARY_PROFILE is not set" >&2

@@ -52,6 +52,9 @@ def test_desktop_entry_and_file_type_speak_of_the_same_type() -> None:
     (kind,) = tree.getroot().findall("m:mime-type", space)
     assert f"MimeType={kind.get('type')};" in entry
     assert [glob.get("pattern") for glob in kind.findall("m:glob", space)] == ["*.memplan"]
+    info = ET.parse(PACKAGING / "linux" / "org.memplan.memplan.metainfo.xml").getroot()
+    assert info.findtext("provides/mediatype") == kind.get("type")
+    assert info.findtext("launchable") == "memplan.desktop"
 
 
 def test_every_command_stands_in_the_man_page() -> None:
@@ -102,6 +105,17 @@ def test_the_release_runs_what_is_there() -> None:
     }
     for path in re.findall(r"packaging/[\w/.-]+", text):
         assert (ROOT / path).exists(), path
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    for task in re.findall(r"run: make (\w+)", text):
+        assert f"\n{task}:" in makefile, task
+
+
+def test_the_release_takes_others_actions_by_their_commits() -> None:
+    text = (ROOT / ".github" / "workflows" / "release.yml").read_text(encoding="utf-8")
+    used = re.findall(r"uses: (\S+)", text)
+    assert used
+    for action in used:
+        assert re.fullmatch(r"actions/[\w-]+@[0-9a-f]{40}", action), action
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="an ELF file is at hand on Linux alone")
