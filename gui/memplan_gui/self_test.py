@@ -20,8 +20,10 @@ from memplan_gui.application import Application
 from memplan_gui.charts.export import Paint, pdf_bytes, png_bytes, svg_bytes, today
 from memplan_gui.charts.sheet_picture import A4
 from memplan_gui.document import PlanDocument
+from memplan_gui.help_window import HelpWindow
 from memplan_gui.icons import IN_STYLE_SHEET, TINTED, icon_file
 from memplan_gui.mistakes import tell_qt_message
+from memplan_gui.presenters.help import PAGES, HelpPages
 from memplan_gui.settings import Settings
 from memplan_gui.sheet_files import sheet_painter
 from memplan_gui.theme import Theme
@@ -54,6 +56,7 @@ def steps() -> Iterator[Step]:
         return
     for title in window.answer_panel.views.titles:
         yield f"view {title}", partial(_show, window, title)
+    yield "help", partial(_help, window, theme)
     yield "sheet as PDF, PNG and SVG", partial(_pictures, window)
     yield "sheet on paper", partial(_paper, window)
     yield "closing", partial(_close, window)
@@ -119,6 +122,17 @@ def _num_colours(picture: QImage) -> int:
     """How many colours a sample of the picture has."""
     width, height, step = picture.width(), picture.height(), max(1, picture.width() // 130)
     return len({picture.pixel(x, y) for x in range(0, width, step) for y in range(0, height, step)})
+
+
+def _help(window: Window, theme: Theme) -> str:
+    """Open every page of Help; one whose file is missing says so itself."""
+    pages = HelpPages([])
+    browser = HelpWindow(window, pages, theme)
+    for page in PAGES:
+        pages.markdown(page)
+        browser.show_topic(page)
+    browser.close()
+    return f"{len(PAGES)} pages"
 
 
 def _paint_sheet(window: Window) -> Paint:

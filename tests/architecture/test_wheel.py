@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tarfile
 from pathlib import Path
 
 import pytest
@@ -75,3 +76,26 @@ def test_the_command_line_finds_its_catalog(installed: Path) -> None:
         "import sys; from memplan.cli import main; sys.argv = ['memplan', 'catalog', 'devices', 'a100']; main()",
     )
     assert "A100" in printed
+
+
+def test_the_source_distribution_has_all_that_the_tests_need_and_nothing_that_was_made(tmp_path: Path) -> None:
+    if not (REPOSITORY / ".git").exists():
+        pytest.skip("this is no clone: there is no list of files to hold it against")
+    tracked = subprocess.run(["git", "ls-files"], cwd=REPOSITORY, capture_output=True, text=True, check=True).stdout
+    # What is there but not yet committed would be in it as well.
+    new = subprocess.run(
+        ["git", "ls-files", "--others", "--exclude-standard"],
+        cwd=REPOSITORY,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    command = [sys.executable, "-m", "hatchling", "build", "--target", "sdist", "--directory", str(tmp_path)]
+    done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    (archive,) = tmp_path.glob("memplan-*.tar.gz")
+    with tarfile.open(archive) as opened:
+        held = {name.partition("/")[2] for name in opened.getnames()}
+    here = {name for name in (tracked + new).splitlines() if (REPOSITORY / name).exists()}
+    assert here - held == {name for name in here if name.startswith(".ci/")}
+    assert held - here == {"PKG-INFO"}

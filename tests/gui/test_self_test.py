@@ -9,6 +9,7 @@ import pytest
 from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QApplication, QWidget
 
+from memplan import MemplanError, resource
 from memplan_gui import self_test
 from memplan_gui.icons import IN_STYLE_SHEET, TINTED, icon_file
 
@@ -63,6 +64,19 @@ def test_a_system_without_fonts_is_found_out(qapp: QApplication, monkeypatch: py
 def test_every_icon_is_tried() -> None:
     there = {path.stem for path in icon_file("memplan").parent.iterdir()}
     assert {*TINTED, *IN_STYLE_SHEET} == there
+
+
+def test_every_page_of_help_is_opened(qapp: QApplication, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert set(self_test.PAGES) == {path.stem for path in resource("help").glob("*.md")}
+    monkeypatch.setitem(self_test.PAGES, "of_tomorrow", "Tomorrow")
+    steps = {}
+    for title, attempt in self_test.steps():
+        steps[title] = attempt
+        if title in {"window", "closing"}:
+            attempt()
+    with pytest.raises(MemplanError, match=r"of_tomorrow\.md"):
+        steps["help"]()
+    qapp.setStyleSheet("")
 
 
 def test_an_icon_that_cannot_be_drawn_is_named(

@@ -18,7 +18,6 @@ Step = tuple[str, Callable[[], str]]
 """What is tried, and the trying: it returns what was found, in words, or raises."""
 
 WELL, DEFECT = 0, 1
-_HELP_PAGES = ("method.md", "articles.md", "evidence.md")
 
 
 def self_test() -> int:
@@ -41,7 +40,6 @@ def core_steps() -> Iterator[Step]:
     yield "catalogs", _catalogs
     yield "model types", _model_types
     yield "evidence", _evidence
-    yield "help", _help
     yield "script that measures a run", _probe
     yield "example of a trainer's recipe", _recipe
     yield "trainers' configurations", _configurations
@@ -82,12 +80,6 @@ def _evidence() -> str:
     from memplan.evidence import evidence_rows
 
     return f"{len(evidence_rows())} cases"
-
-
-def _help() -> str:
-    from memplan.resources import resource
-
-    return f"{sum(len(resource('help', page).read_text(encoding='utf-8')) for page in _HELP_PAGES)} letters"
 
 
 def _probe() -> str:
