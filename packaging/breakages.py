@@ -56,6 +56,7 @@ BREAKAGES = (
     Breakage(cut_short, "resources/exchange/keys.json", "FAILED  example of a trainer's recipe: "),
     Breakage(gone, "resources/probe", "FAILED  script that measures a run: "),
     Breakage(cut_short, "resources/examples/llama-3.1-8b.memplan", "FAILED  example plan: "),
+    Breakage(gone, "resources/examples/inference-or-training.memplan", "FAILED  examples: "),
     Breakage(gone, "resources/icons/verdict-tight.svg", "verdict-tight.svg"),
     Breakage(cut_short, "resources/icons/check-dark.svg", "FAILED  icons: RuntimeError: check-dark.svg"),
     Breakage(gone, f"{PLUGINS}/platforms/libqxcb.so", "FAILED  Qt's plug-ins: "),

@@ -20,6 +20,7 @@ from memplan_gui.application import Application
 from memplan_gui.charts.export import Paint, pdf_bytes, png_bytes, svg_bytes, today
 from memplan_gui.charts.sheet_picture import A4
 from memplan_gui.document import PlanDocument
+from memplan_gui.first_plan import EXAMPLE, EXAMPLES
 from memplan_gui.help_window import HelpWindow
 from memplan_gui.icons import IN_STYLE_SHEET, TINTED, icon_file
 from memplan_gui.mistakes import tell_qt_message
@@ -47,6 +48,7 @@ def steps() -> Iterator[Step]:
     if not _plugin_file(_DRAWING[0]).exists():
         return  # Qt ends the process where it has no platform to draw on
     app = QApplication.instance() or Application(["memplan"])
+    yield "examples", _examples
     yield "fonts", _fonts
     yield "icons", _icons
     theme = Theme(app, "light")  # type: ignore[arg-type]  # it is this application, or a test's own
@@ -78,6 +80,10 @@ def _plugin_file(name: str) -> Path:
     return Path(QLibraryInfo.path(QLibraryInfo.LibraryPath.PluginsPath)) / folder / form.format(stem)
 
 
+def _examples() -> str:
+    return ", ".join(load_plan(resource("examples", name)).title for name in EXAMPLES)
+
+
 def _fonts() -> str:
     families = QFontDatabase.families()
     if not families:
@@ -97,7 +103,7 @@ def _icons() -> str:
 def _open(window: Window) -> str:
     window.resize(1280, 800)
     window.show()
-    window.fill(PlanDocument(load_plan(resource("examples", "llama-3.1-8b.memplan"))))
+    window.fill(PlanDocument(load_plan(resource("examples", EXAMPLE))))
     window.load_chart()
     window.answers.finish()
     QApplication.processEvents()

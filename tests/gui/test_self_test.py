@@ -19,7 +19,7 @@ def test_window_views_and_pictures_pass(qapp: QApplication) -> None:
     for title, attempt in self_test.steps():
         attempt()
         tried.append(title)
-    assert tried[:4] == ["Qt's plug-ins", "fonts", "icons", "window"]
+    assert tried[:4] == ["Qt's plug-ins", "examples", "fonts", "icons"]
     assert {"view Memory", "view Compare", "sheet as PDF, PNG and SVG", "sheet on paper"} <= set(tried)
     qapp.setStyleSheet("")
 
@@ -56,7 +56,7 @@ def test_a_plug_in_that_is_not_there_is_named_and_nothing_is_drawn(
 
 def test_a_system_without_fonts_is_found_out(qapp: QApplication, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(self_test.QFontDatabase, "families", list)
-    attempts = dict(itertools.islice(self_test.steps(), 2))
+    attempts = dict(itertools.islice(self_test.steps(), 3))
     with pytest.raises(RuntimeError, match="empty boxes"):
         attempts["fonts"]()
 
@@ -64,6 +64,10 @@ def test_a_system_without_fonts_is_found_out(qapp: QApplication, monkeypatch: py
 def test_every_icon_is_tried() -> None:
     there = {path.stem for path in icon_file("memplan").parent.iterdir()}
     assert {*TINTED, *IN_STYLE_SHEET} == there
+
+
+def test_every_example_is_opened() -> None:
+    assert set(self_test.EXAMPLES) == {path.name for path in resource("examples").glob("*.memplan")}
 
 
 def test_every_page_of_help_is_opened(qapp: QApplication, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -85,6 +89,6 @@ def test_an_icon_that_cannot_be_drawn_is_named(
     broken = tmp_path / "close.svg"
     broken.write_text("<svg", encoding="utf-8")
     monkeypatch.setattr(self_test, "icon_file", lambda name: broken if name == "close" else icon_file(name))
-    attempts = dict(itertools.islice(self_test.steps(), 3))
+    attempts = dict(itertools.islice(self_test.steps(), 4))
     with pytest.raises(RuntimeError, match=r"close\.svg cannot be drawn"):
         attempts["icons"]()
