@@ -108,7 +108,7 @@ class ChartPanel(QWidget):
 
     def _arrange(self, still: StillStack) -> None:
         head = self._head = row(spacing=8)
-        head.addWidget(label("Memory on each device, by instant of a step", "section", wraps=True), 1)
+        head.addWidget(label("Memory on each device, by instant", "section", wraps=True), 1)
         head.addWidget(self._show_all, 0, Qt.AlignmentFlag.AlignLeft)
         head.addWidget(self.steps, 0, Qt.AlignmentFlag.AlignLeft)
         self._column.addLayout(head)
@@ -174,10 +174,10 @@ class ChartPanel(QWidget):
         chart, estimate = self.chart, self._estimate
         if chart is None or estimate is None or self._scenario is None:
             return None
-        step = "first step" if self.steps.value() == "first" else "later steps"
+        step = ["first step" if self.steps.value() == "first" else "later steps"] if estimate.first_step else []
         return Showing(
             "memory",
-            picture_subtitle(self._scenario, estimate, step),
+            picture_subtitle(self._scenario, estimate, *step),
             verdict_view(estimate, self._unit).sentence,
             lambda amounts: breakdown_cells(breakdown(chart), amounts),
             lambda look, head: stack_picture(chart, recipe_words(estimate), look, head),
@@ -187,6 +187,7 @@ class ChartPanel(QWidget):
         estimate = self._estimate
         first = self.steps.value() == "first"
         self.chart = stack_chart(estimate, self._unit, first_step=first) if estimate else None
+        shown(self.steps, estimate is None or bool(estimate.first_step))  # inference has no steps
         self._is_stale = self.plot is not None and not self.isVisible()
         if not self._is_stale:
             self._show_chart()

@@ -74,10 +74,10 @@ class StackChart:
 
 
 def stack_chart(estimate: Estimate, unit: Unit, *, first_step: bool = False) -> StackChart:
-    """The chart of the first step or of every later one. Loaded stands in both."""
+    """The chart of the first step or of every later one. Loaded stands in both; inference has one chart."""
     loaded = [instant for instant in estimate.instants if instant.name == "loaded"]
     later = [instant for instant in estimate.instants if instant.name != "loaded"]
-    shown = loaded + (list(estimate.first_step) if first_step else later)
+    shown = loaded + (list(estimate.first_step) if first_step and estimate.first_step else later)
     fullest = max(shown, key=lambda instant: instant.total_bytes)
     return StackChart(
         bars=tuple(
