@@ -10,7 +10,7 @@ from memplan.architecture.from_config import architecture_of
 from memplan.catalog import model
 from memplan.estimate import estimate
 from memplan.memory.setup import Setup
-from memplan.memory.stack import TRACED
+from memplan.memory.stack import TRACED, Stack
 from memplan.memory.walk_ends import walk_ends
 from memplan.memory.walk_layer import LayerWalk, walk_layer
 from memplan.plan.scenario import Scenario
@@ -217,3 +217,28 @@ def test_a_window_that_no_sequence_reaches_takes_no_walk_of_its_own(attention: s
     )
     assert list(own.ledger) == list(wide.ledger)
     assert list(own.recomputed) == list(wide.recomputed)
+
+
+PHI: dict[str, Any] = {
+    "model_type": "phi",
+    "hidden_size": 512,
+    "intermediate_size": 2048,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 8,
+    "partial_rotary_factor": 0.5,
+    "vocab_size": 4000,
+}
+
+
+@pytest.mark.parametrize(
+    ("dtype", "on_device", "copies"),
+    [("bf16", False, True), ("bf16", True, True), ("fp32", False, True), ("fp32", True, False)],
+)
+def test_flash_attention_answers_in_its_queries_order(dtype: str, on_device: bool, copies: bool) -> None:
+    """Queries of which a part is turned lie head by head, and flash attention's answer with them: the output
+    projection keeps a copy in token order. On a device fp32 runs the memory-efficient kernel, whose answer is so.
+    """
+    (layer,) = architecture_of(PHI).kinds
+    chosen = Setup.of(Training.model_validate({"weights_dtype": dtype}), Stack(on_device=on_device))
+    found = walk_layer(layer, chosen, 2, 256, dtype, True, False)
+    assert ("self_attn.dense: input" in roles(found)) == copies

@@ -43,9 +43,7 @@ def attention(ctx: Context, spec: Attention, x: Tensor) -> Tensor:
             output = own_scores(ctx, spec, q, k, v, held)
         else:
             output = scores(ctx, spec, q, k, v)
-        by_head = joined(spec) and not spec.rotary.by_token
-        if (by_head or _falls_back(ctx, spec)) and not ctx.tape.on_device and is_fused(ctx.setup.attention, spec):
-            # A CPU's kernel answers in its queries' memory order, head by head here; CUDA's in token order.
+        if _answers_by_head(ctx, spec, q):
             output = op.copied(ctx.tape, output)
         output = op.view(output, (ctx.batch, ctx.sequence, spec.heads * spec.value_dim))
         if gate is not None:
@@ -157,6 +155,26 @@ def _record_split(tape: Tape, fused: Tensor, views: list[Tensor], *, copied: boo
     node = tape.node((fused,), run, num_outputs=3)
     for slot, view in enumerate(views):
         view.node, view.slot = node, slot
+
+
+def _answers_by_head(ctx: Context, spec: Attention, q: Tensor) -> bool:
+    """Whether the kernel's answer must be put in token order: it answers in its queries' memory order.
+
+    A CPU's does, and so do flash attention and cuDNN's on a device (out is made like the queries), which take 16 bit,
+    no mask and heads of up to 256. The memory-efficient one, which takes the rest, answers in token order. Source:
+    PyTorch 2.13, _meta_registrations.py and aten/src/ATen/native/transformers/cuda (flash_attn/flash_api.cpp: out =
+    empty_like(q); attention.cu: res = empty(B, M, heads, Kv)).
+    """
+    by_head = joined(spec) and not spec.rotary.by_token
+    if not is_fused(ctx.setup.attention, spec):
+        return False
+    if not ctx.tape.on_device:
+        return by_head or _falls_back(ctx, spec)
+    flash = (ctx.tape.autocast or q.dtype) != "fp32" and spec.head_dim <= _WIDEST_FLASH_HEAD
+    return by_head and flash and ctx.masks.get(spec.window) is None and not ctx.past
+
+
+_WIDEST_FLASH_HEAD = 256
 
 
 def _falls_back(ctx: Context, spec: Attention | LatentAttention) -> bool:
