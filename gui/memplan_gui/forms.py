@@ -9,6 +9,7 @@ from memplan import FieldFacts
 from memplan_gui.fields import BytesEdit, ChoiceEdit, FractionEdit, IntegerEdit, NamesEdit, TextEdit, ToggleEdit
 from memplan_gui.icons import icon
 from memplan_gui.pieces import MOST_WIDER, column, label, scaled, shown, tip, tool_button
+from memplan_gui.presenters.field_help import field_help
 from memplan_gui.presenters.words import choice_title
 from memplan_gui.search_field import SearchEdit
 from memplan_gui.theme import Theme
@@ -47,7 +48,10 @@ def _is_tight() -> bool:
 class FieldRow(QWidget):
     """Label, editor and unit; under them what is wrong with the last edit, and advice."""
 
-    def __init__(self, facts: FieldFacts, editor: QWidget, *, title: str = "") -> None:
+    help: str
+    """What the field is and what it takes."""
+
+    def __init__(self, facts: FieldFacts, editor: QWidget, *, title: str = "", about: str = "") -> None:
         super().__init__()
         self.editor = editor
         self._messages: dict[str, QLabel] = {}
@@ -59,20 +63,24 @@ class FieldRow(QWidget):
         grid.setColumnStretch(1, 1)
         title = title or facts.title
         editor.setAccessibleName(title)
-        editor.setAccessibleDescription(f"{facts.description} Allowed: {facts.allowed}.")
+        choices = [editor.itemText(at) for at in range(editor.count())] if isinstance(editor, ChoiceEdit) else []
+        self.help = about or field_help(facts, choices)
+        editor.setAccessibleDescription(self.help)
         if isinstance(editor, ToggleEdit | SearchEdit):  # these say themselves what they are about
             grid.addWidget(editor, 0, 0, 1, 3)
         else:
             name = label(title)
             name.setBuddy(editor)
-            name.setToolTip(tip(facts.description))
+            name.setToolTip(tip(self.help))
             if _is_tight():
                 name.setWordWrap(True)
                 name.setFixedWidth(scaled(LABEL_WIDTH, MOST_WIDER))
             grid.addWidget(name, 0, 0)
             self._place_editor(grid, facts, editor)
-        if not editor.toolTip():
-            editor.setToolTip(tip(facts.description))
+        if isinstance(editor, SearchEdit):
+            editor.explain(self.help)
+        else:
+            editor.setToolTip(tip(self.help))
 
     def _place_editor(self, grid: QGridLayout, facts: FieldFacts, editor: QWidget) -> None:
         unit = facts.unit if facts.unit != "bytes" else ""

@@ -17,6 +17,7 @@ from memplan_gui.catalog_hits import (
     model_title,
 )
 from memplan_gui.document import PlanDocument
+from memplan_gui.field_help import FieldHelp
 from memplan_gui.fields import BytesEdit, NotesEdit, TextEdit
 from memplan_gui.forms import INSET, FieldRow, Fold, editor_for
 from memplan_gui.help_topics import TOPIC, topic_of_field
@@ -129,7 +130,9 @@ class PlanPanel(QFrame):
         content.setObjectName("plan_fields")
         # The scroll bar comes and goes over the margin: no field moves.
         content.setFixedWidth(scaled(PANEL_WIDTH, MOST_WIDER) - 1)
-        column(self, margins=(0, 0, 1, 0)).addWidget(Scroller(content))
+        whole, scroller = column(self, margins=(0, 0, 1, 0)), Scroller(content)
+        whole.addWidget(scroller, 1)
+        whole.addWidget(FieldHelp(self, scroller))
         return column(content, margins=(MARGIN, 12, SCROLL_MARGIN, 2 * MARGIN))
 
     def _build_title(self) -> None:

@@ -8,10 +8,10 @@ from memplan import Scenario, facts_at
 from memplan_gui.document import PlanDocument
 from memplan_gui.fields import ChoiceEdit
 from memplan_gui.forms import FieldRow
-from memplan_gui.pieces import shown, tip
+from memplan_gui.pieces import shown
 from memplan_gui.recipes import CUSTOM, PRESETS, edits_for, preset_of
 
-DESCRIPTION = "Which number formats weights, gradients, master copy and optimizer states have."
+DESCRIPTION = "What weights, gradients, master copy and states are held in: it decides the bytes of each parameter."
 
 
 class RecipeRow(FieldRow):
@@ -26,9 +26,7 @@ class RecipeRow(FieldRow):
         for position, preset in enumerate(PRESETS):
             self._choice.setItemData(position, preset.description, Qt.ItemDataRole.ToolTipRole)
         self._choice.setItemData(len(titles), "Set under Precision.", Qt.ItemDataRole.ToolTipRole)
-        self._choice.setToolTip(tip(DESCRIPTION))
-        super().__init__(facts_at(Scenario, "training.weights_dtype"), self._choice, title="Recipe")
-        self._choice.setAccessibleDescription(DESCRIPTION)
+        super().__init__(facts_at(Scenario, "training.weights_dtype"), self._choice, title="Recipe", about=DESCRIPTION)
         self._document = document
         self._choice.edited.connect(self._choose)
 

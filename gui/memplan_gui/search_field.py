@@ -19,7 +19,7 @@ from PySide6.QtWidgets import (
 from memplan_gui.catalog_hits import Hit
 from memplan_gui.fields import LineEdit
 from memplan_gui.icons import icon
-from memplan_gui.pieces import scaled
+from memplan_gui.pieces import scaled, tip
 from memplan_gui.theme import Theme
 
 MOST_HITS = 200
@@ -104,7 +104,7 @@ class SearchEdit(LineEdit):
     ) -> None:
         super().__init__()
         self._search, self._title_of, self._nothing, self._problem_of = search, title_of, nothing, problem_of
-        self._value = ""
+        self._value = self._about = ""
         self._hits = HitModel()
         self._completer = QCompleter(self._hits, self)
         self._completer.setCompletionMode(QCompleter.CompletionMode.UnfilteredPopupCompletion)
@@ -134,6 +134,11 @@ class SearchEdit(LineEdit):
         self._value = value or ""
         self._show_title()
 
+    def explain(self, about: str) -> None:
+        """Say under the entry's whole name what the field is."""
+        self._about = about
+        self._show_title()
+
     def hits(self) -> Sequence[Hit]:
         """The hits for what is typed."""
         return self._hits.hits
@@ -144,7 +149,7 @@ class SearchEdit(LineEdit):
     def _show_title(self) -> None:
         self.setText(self._title_of(self._value) if self._value else "")
         self.setCursorPosition(0)
-        self.setToolTip(self.text())
+        self.setToolTip(tip("\n".join(part for part in (self.text(), self._about) if part)))
 
     def _typed(self, text: str) -> None:
         self._pop_up(text)

@@ -349,7 +349,10 @@ def test_the_schema_knows_every_field_with_its_range(capsys: pytest.CaptureFixtu
         1,
         "sequences",
     )
-    assert micro_batch["description"] == "Sequences that one device takes through forward and backward at once."
+    assert (
+        micro_batch["description"]
+        == "Sequences that one device takes through forward and backward at once; activations and logits grow with it."
+    )
 
 
 def test_the_version_is_the_projects(capsys: pytest.CaptureFixture[str]) -> None:
@@ -524,7 +527,10 @@ def test_options_are_the_plans_own_fields(capsys: pytest.CaptureFixture[str]) ->
     for command in ("estimate", "levers", "fit"):
         assert run([command, "--help"]) == 0
         out = " ".join(capsys.readouterr().out.split())
-        assert "--batch N Sequences that one device takes through forward and backward at once. [1<=x<=1000000]" in out
+        assert (
+            "--batch N Sequences that one device takes through forward and backward at once; activations and logits grow with it. [1<=x<=1000000]"
+            in out
+        )
         assert "--method [full|lora|qlora|freeze|inference]" in out
     assert run(["estimate", "qwen/qwen3-0.6b", "--batch", "0"]) == 2
     assert "--batch" in capsys.readouterr().err

@@ -116,7 +116,7 @@ def test_the_field_at_a_path() -> None:
     assert field_at(Plan, "scenarios[0].training.micro_batch") is Training.model_fields["micro_batch"]
     assert (
         field_at(Scenario, "training.micro_batch").description
-        == "Sequences that one device takes through forward and backward at once."
+        == "Sequences that one device takes through forward and backward at once; activations and logits grow with it."
     )
     found = facts_at(Scenario, "training.micro_batch")
     assert (found.title, found.kind, found.minimum, found.maximum, found.unit, found.default) == (

@@ -20,6 +20,8 @@ from memplan_gui.fields import (
     ToggleEdit,
 )
 from memplan_gui.forms import FieldRow, editor_for
+from memplan_gui.plan_fields import all_fields
+from memplan_gui.presenters.field_help import field_help
 from memplan_gui.search_field import SearchEdit
 from memplan_gui.theme import Theme
 
@@ -337,3 +339,21 @@ def test_a_search_without_hits_says_so_and_keeps_the_entry(qtbot: QtBot, search:
     qtbot.keyClick(search, Qt.Key.Key_Escape)
     assert search.text() == "Llama-8B"
     assert search.value() == "meta/Llama-8B"
+
+
+def test_every_field_says_what_it_is_its_unit_and_what_it_takes(qtbot: QtBot) -> None:
+    """On hover, for a screen reader, and under the form: the same words, from the field's own facts."""
+    for path in all_fields():
+        facts = facts_at(Scenario, path)
+        row = FieldRow(facts, editor_for(path.rpartition(".")[2], facts))
+        qtbot.addWidget(row)
+        assert row.help.startswith(facts.description)
+        assert row.editor.accessibleDescription() == row.help
+        assert facts.description.split(";")[0][:30] in row.editor.toolTip()
+        if facts.kind == "whole number" and facts.unit != "bytes":
+            assert f"{facts.minimum:,} to {facts.maximum:,}" in row.help
+            assert facts.unit in row.help
+    batch = field_help(facts_at(Scenario, "training.micro_batch"))
+    assert batch.endswith("A whole number of sequences, from 1 to 1,000,000.")
+    method = field_help(facts_at(Scenario, "training.method"), ["Full fine-tune", "LoRA"])
+    assert method.endswith("One of: Full fine-tune, LoRA.")

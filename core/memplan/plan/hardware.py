@@ -101,21 +101,27 @@ class Hardware(BaseModel):
         min_length=1,
         description="The device's id: one of the catalog, one of your own, or this-computer.",
     )
-    devices: ParallelSize = Field(1, title="Devices", description="How many devices the run has.")
+    devices: ParallelSize = Field(
+        1, title="Devices", description="How many devices the run has; what they divide is set by Sharding."
+    )
     devices_per_node: Annotated[int, Field(ge=1, le=1024)] = Field(
         8, title="Devices per node", description="How many devices one machine holds."
     )
     sharding: Sharding = Field(
         default_factory=Sharding, title="Sharding", description="What data-parallel devices divide among themselves."
     )
-    tensor_parallel: ParallelSize = Field(1, title="Tensor parallel", description="Devices that divide each matrix.")
+    tensor_parallel: ParallelSize = Field(
+        1, title="Tensor parallel", description="Devices that divide each matrix, and what its products keep."
+    )
     sequence_parallel: bool = Field(
         False,
         title="Sequence parallel",
         description="Divide norms and residuals along the sequence among the tensor-parallel devices.",
     )
     pipeline_parallel: ParallelSize = Field(1, title="Pipeline parallel", description="Devices that divide the layers.")
-    context_parallel: ParallelSize = Field(1, title="Context parallel", description="Devices that divide the sequence.")
+    context_parallel: ParallelSize = Field(
+        1, title="Context parallel", description="Devices that divide the sequence, and with it activations and logits."
+    )
     expert_parallel: ParallelSize = Field(1, title="Expert parallel", description="Devices that divide the experts.")
     offload: Offload = Field(default_factory=Offload, title="Offload", description="What moves to the host's memory.")
     used_by_others_bytes: Annotated[int, Field(ge=0, le=10**15)] = Field(

@@ -40,7 +40,9 @@ class Lora(BaseModel):
     model_config = STRICT
 
     rank: Annotated[int, Field(ge=1, le=65_536)] = Field(
-        16, title="LoRA rank", description="Inner width of each adapter."
+        16,
+        title="LoRA rank",
+        description="Inner width of each adapter; adapters, their gradients and states grow with it.",
     )
     targets: Literal["all-linear", "all-linear+lm_head"] | tuple[str, ...] = Field(
         "all-linear",
@@ -73,7 +75,9 @@ class Quantization(BaseModel):
     model_config = STRICT
 
     format: Literal["nf4", "fp4", "int8", "gptq_int4", "mlx_int4"] = Field(
-        "nf4", title="Base format", description="How the frozen weights are stored."
+        "nf4",
+        title="Base format",
+        description="How the frozen weights are stored: about half a byte each in 4 bit, a byte in int8.",
     )
     double_quant: bool = Field(
         True,
@@ -95,7 +99,9 @@ class Freeze(BaseModel):
     model_config = STRICT
 
     trainable_layers: Annotated[int, Field(ge=0, le=100_000)] = Field(
-        4, title="Trainable layers", description="How many layers train, counted from the last."
+        4,
+        title="Trainable layers",
+        description="How many layers train, counted from the last; only these have gradients and states.",
     )
     embeddings: bool = Field(False, title="Train embeddings", description="Whether the input embeddings train.")
     head: bool = Field(True, title="Train head", description="Whether the output head (and the final norm) trains.")
@@ -142,7 +148,11 @@ class Training(BaseModel):
     inference: Inference = Field(
         default_factory=Inference, title="Inference", description="What is done where nothing trains."
     )
-    weights_dtype: WeightsDtype = Field("bf16", title="Weights", description="What the model is loaded in.")
+    weights_dtype: WeightsDtype = Field(
+        "bf16",
+        title="Weights",
+        description="What the model is loaded in: 4 bytes a parameter in fp32, 2 in bf16 and fp16.",
+    )
     autocast: Literal["none", "bf16", "fp16"] = Field(
         "none",
         title="Autocast",
@@ -154,10 +164,15 @@ class Training(BaseModel):
     master_weights: Annotated[bool, BeforeValidator(lambda given: True if given == "fp32" else given)] = Field(
         False,
         title="fp32 master weights",
-        description='An fp32 copy beside 16-bit weights, as DeepSpeed and Megatron keep; "fp32" is read as true.',
+        description=(
+            'An fp32 copy beside 16-bit weights, 4 bytes a parameter, as DeepSpeed and Megatron keep; "fp32" is read '
+            "as true."
+        ),
     )
     optimizer: Optimizer = Field(
-        "adamw", title="Optimizer", description="Which optimizer updates the trainable parameters."
+        "adamw",
+        title="Optimizer",
+        description="Which optimizer updates the trainable parameters, and what it keeps for each of them.",
     )
     optimizer_state_dtype: Literal["weights", "fp32", "bf16"] = Field(
         "weights",
@@ -181,19 +196,23 @@ class Training(BaseModel):
         1,
         title="Micro-batch",
         json_schema_extra={"unit": "sequences"},
-        description="Sequences that one device takes through forward and backward at once.",
+        description=(
+            "Sequences that one device takes through forward and backward at once; activations and logits grow with it."
+        ),
     )
     sequence_length: Annotated[int, Field(ge=1, le=100_000_000)] = Field(
         2048,
         title="Sequence length",
         json_schema_extra={"unit": "tokens"},
-        description="Tokens of one sequence, padding included.",
+        description="Tokens of one sequence, padding included; activations and logits grow with it.",
     )
     gradient_accumulation: Annotated[int, Field(ge=1, le=1_000_000)] = Field(
         1,
         title="Gradient accumulation",
         json_schema_extra={"unit": "micro-batches"},
-        description="Micro-batches whose gradients add up before one optimizer step.",
+        description=(
+            "Micro-batches whose gradients add up before an optimizer step: a large batch in the memory of a small one."
+        ),
     )
     checkpointing: Literal["none", "full", "selective", "offload"] = Field(
         "none",
