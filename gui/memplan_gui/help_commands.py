@@ -14,8 +14,8 @@ from memplan_gui.page_commands import PageCommands
 from memplan_gui.theme import Theme
 
 HINT = (
-    "An example. Change anything at the left, or flip a lever: the answer follows. "
-    "Drop a config.json to plan your own model."
+    "The GPU memory of a training run, worked out before it starts. This is an example: choose your model at the left, "
+    "or drop its config.json or a trainer's file here."
 )
 
 
@@ -37,7 +37,7 @@ class HelpCommands(QObject):
 
     def say_what_first(self) -> None:
         """Show the line that says what to do first."""
-        self._notice.say(HINT, "hint")
+        self._notice.say(HINT, "hint", {"First steps": lambda: self._pages.show("start")})
 
     def show_log(self) -> None:
         """Open the log in the system's own viewer; where there is none, say where the file is."""

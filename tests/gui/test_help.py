@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 from PySide6.QtCore import Qt, QUrl
 from PySide6.QtGui import QDesktopServices, QTextTable
-from PySide6.QtWidgets import QApplication, QWidget
+from PySide6.QtWidgets import QApplication, QToolButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from memplan import LEVERS, TERMS, Scenario, facts_at
@@ -190,3 +190,14 @@ def test_f1_opens_the_page_for_what_has_the_keyboard(window: Window) -> None:
     window.menus.actions["help_why"].trigger()
     assert opened.topic == "why"
     assert len(window.findChildren(HelpWindow)) == 1
+
+
+def test_the_line_at_the_first_start_leads_to_the_first_steps(window: Window) -> None:
+    window.help.say_what_first()
+    notice = window.answer_panel.notice
+    assert "config.json" in notice.text
+    (button,) = [one for one in notice.findChildren(QToolButton) if one.text() == "First steps"]
+    button.click()
+    opened = window.findChild(HelpWindow)
+    assert opened is not None
+    assert opened.topic == "start"

@@ -12,31 +12,31 @@ _NUMBERED = re.compile(r" \d+$")
 
 
 def scenario_name(scenario: Scenario) -> str:
-    """What is trained, and what is unusual about how: "Full fine-tune", "Full, fused optimizer", "LoRA, rank 16".
+    """What is trained, or what is unusual about how: "Full fine-tune", "Fused optimizer", "LoRA, rank 16".
 
     >>> scenario_name(Scenario.model_validate({"model": {"parameters": 7}, "training": {"checkpointing": "full"}}))
-    'Full, checkpointing'
+    'Checkpointing'
     """
     training, devices = scenario.training, scenario.hardware.devices
-    extras = [
+    is_full = training.method == "full"
+    choices = [
         choice_title("optimizer", training.optimizer) if training.optimizer != "adamw" else "",
-        "fused optimizer" if training.optimizer_impl == "fused" and training.method == "full" else "",
+        "fused optimizer" if training.optimizer_impl == "fused" and is_full else "",
         "checkpointing" if training.checkpointing != "none" else "",
-        f"{devices:,} devices" if devices > 1 else "",
     ]
-    if training.method == "inference":
-        extras = extras[-1:]
-    shown = [extra for extra in extras if extra][:MOST_EXTRAS]
-    return ", ".join([_method(scenario, alone=not shown), *shown])
+    unusual = [choice for choice in choices if choice and training.method != "inference"][:MOST_EXTRAS]
+    named = unusual if is_full and unusual else [_method(scenario), *unusual]
+    name = ", ".join([*named, f"{devices:,} devices"] if devices > 1 and len(unusual) < MOST_EXTRAS else named)
+    return name[:1].upper() + name[1:]
 
 
-def _method(scenario: Scenario, *, alone: bool) -> str:
+def _method(scenario: Scenario) -> str:
     training = scenario.training
     if training.method in ("lora", "qlora"):
         return f"{'LoRA' if training.method == 'lora' else 'QLoRA'}, rank {training.lora.rank}"
     if training.method == "freeze":
         return f"Last {training.freeze.trainable_layers} layers"
-    return "Full" if training.method == "full" and not alone else choice_title("method", training.method)
+    return choice_title("method", training.method)
 
 
 def plan_title(plan: Plan) -> str:
