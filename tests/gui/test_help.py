@@ -6,12 +6,13 @@ import re
 from collections.abc import Iterator
 
 import pytest
-from PySide6.QtCore import Qt, QUrl
+from PySide6.QtCore import QPoint, Qt, QUrl
 from PySide6.QtGui import QDesktopServices, QTextTable
 from PySide6.QtWidgets import QApplication, QToolButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from memplan import LEVERS, TERMS, Scenario, facts_at
+from memplan_gui.field_help import FieldHelp
 from memplan_gui.help_text import page_document
 from memplan_gui.help_topics import FIELD_TOPICS, VIEW_TOPICS, topic_of, topic_of_lever
 from memplan_gui.help_window import HelpWindow
@@ -21,6 +22,7 @@ from memplan_gui.presenters.help import PAGES, HelpPages, topic_of_link
 from memplan_gui.presenters.labels import anchor
 from memplan_gui.presenters.words import choice_title
 from memplan_gui.recipes import PRESETS
+from memplan_gui.scroller import Scroller
 from memplan_gui.theme import Theme
 from memplan_gui.window import Window
 
@@ -201,3 +203,22 @@ def test_the_line_at_the_first_start_leads_to_the_first_steps(window: Window) ->
     opened = window.findChild(HelpWindow)
     assert opened is not None
     assert opened.topic == "start"
+
+
+def test_under_the_form_stands_what_the_field_at_hand_is(window: Window, qtbot: QtBot) -> None:
+    said, scroller = window.plan_panel.findChild(FieldHelp), window.plan_panel.findChild(Scroller)
+    assert said is not None
+    assert scroller is not None
+    window.activateWindow()
+    qtbot.waitUntil(window.isActiveWindow)
+    line = window.plan_panel.rows["training.sequence_length"]
+    line.editor.setFocus()
+    assert said.text == f"{line.help} F1 says more."
+    window.plan_panel.open_fold("Implementation")
+    last = window.plan_panel.rows["training.trainer"]
+    last.editor.setFocus()
+    assert last.help in said.text
+    foot = last.editor.rect().bottomLeft() + QPoint(0, 1)
+    qtbot.waitUntil(lambda: scroller.viewport().rect().contains(last.editor.mapTo(scroller, foot)))
+    window.answer_panel.chart.take_keyboard()
+    assert said.text == ""
