@@ -87,8 +87,7 @@ class CardBar(QWidget):
         left, top = 1.0, scaled(TOP)
         for part in page.parts:
             place = QRectF(left, top, part.num_bytes * scale, BAR_HEIGHT)
-            painter.setPen(QPen(look.colour("text"), 0.7))
-            painter.setBrush(self._brush(part.name, look))
+            self._take_colours(painter, look, part.name)
             painter.drawRect(place)
             left += place.width()
         if page.asked is not None:
@@ -109,11 +108,15 @@ class CardBar(QWidget):
             if part is None:
                 continue
             top = scaled(TOP) + BAR_HEIGHT + 8 + line * height
-            painter.setPen(QPen(look.colour("text"), 0.7))
-            painter.setBrush(self._brush(part.name, look))
+            self._take_colours(painter, look, part.name)
             painter.drawRect(QRectF(left + 0.5, top + (height - SWATCH) / 2, SWATCH, SWATCH))
             painter.setPen(look.colour("text"))
             look.write(painter, "caption", part.words, QRectF(left + SWATCH + 6, top, self.width(), height))
+
+    def _take_colours(self, painter: QPainter, look: ChartLook, name: str) -> None:
+        is_empty = name in ("free", "asked")
+        painter.setPen(QPen(look.colour("text" if is_empty else "outline"), 1.0))
+        painter.setBrush(self._brush(name, look))
 
     def _brush(self, name: str, look: ChartLook) -> QBrush:
         if name == "free":

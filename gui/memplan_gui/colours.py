@@ -25,6 +25,8 @@ class Roles(NamedTuple):
     muted: str
     faint: str
     """Text of what does not apply."""
+    outline: str
+    """Around the parts of a chart: 3:1 against one of any two that stand side by side."""
     accent: str
     """What can be acted on, and what is selected; nothing else."""
     on_accent: str
@@ -56,7 +58,8 @@ LIGHT = Roles(
     border="#848D9B",
     text="#1A1E24",
     muted="#565F6C",
-    faint="#6F7884",
+    faint="#69727E",
+    outline="#1A1E24",
     accent="#4350C8",
     on_accent="#FFFFFF",
     accent_soft="#EBEDFB",
@@ -76,6 +79,7 @@ DARK = Roles(
     text="#E8EBEF",
     muted="#A6AFBB",
     faint="#8E98A6",
+    outline="#14161A",
     accent="#98A4FF",
     on_accent="#14172B",
     accent_soft="#2F3455",

@@ -133,7 +133,7 @@ class ExplanationView(QWidget):
             for part in (self._title, self._figure, self._formula, self._source):
                 part.clear()
             return
-        self._swatch.setPixmap(swatch(found.term, self._theme.colour("text")))
+        self._swatch.setPixmap(swatch(found.term, self._theme.colour("outline")))
         self._title.setText(found.title)
         self._figure.setText(found.figure)
         self._figure.setToolTip(found.exact)

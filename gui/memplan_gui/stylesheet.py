@@ -41,6 +41,7 @@ QLabel:disabled { color: $faint; }
 QLineEdit, QComboBox, QPlainTextEdit {
   background: $field; color: $text; border: 1px solid $border; border-radius: ${radius}px;
   padding: 3px 7px; selection-background-color: $accent; selection-color: $on_accent;
+  placeholder-text-color: $muted;
 }
 QLineEdit, QComboBox { min-height: 20px; }
 QLineEdit:focus, QComboBox:focus, QPlainTextEdit:focus { border: 2px solid $accent; padding: 2px 6px; }
@@ -150,8 +151,8 @@ QFrame#notice[kind="error"] { background: $field; border: 1px solid $does_not_fi
 QFrame#hairline { background: $hairline; border: none; }
 QScrollBar:vertical { background: transparent; width: 10px; margin: 0; }
 QScrollBar:horizontal { background: transparent; height: 10px; margin: 0; }
-QScrollBar::handle { background: $hairline; border-radius: 3px; margin: 2px; min-height: 24px; min-width: 24px; }
-QScrollBar::handle:hover { background: $border; }
+QScrollBar::handle { background: $border; border-radius: 3px; margin: 2px; min-height: 24px; min-width: 24px; }
+QScrollBar::handle:hover { background: $muted; }
 QScrollBar::add-line, QScrollBar::sub-line, QScrollBar::add-page, QScrollBar::sub-page {
   background: none; border: none;
 }

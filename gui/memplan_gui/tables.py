@@ -44,7 +44,7 @@ class Swatches:
         """The square of a term."""
         key = (term, self._theme.roles.text)
         if key not in self._known:
-            self._known[key] = swatch(term, self._theme.colour("text"))
+            self._known[key] = swatch(term, self._theme.colour("outline"))
         return self._known[key]
 
 

@@ -63,7 +63,7 @@ class TermDelegate(FigureDelegate):
         name, inner = str(index.data()), option.rect.adjusted(PADDING, 0, -PADDING, 0)
         square = QRectF(inner.left() + 0.5, inner.center().y() - SWATCH // 2 + 0.5, SWATCH, SWATCH)
         term = name if name in TERM_LOOKS else name[:1].lower() + name[1:]  # "KV cache" is written as it stands
-        fill_term(painter, square, term, self._theme.colour("text"))
+        fill_term(painter, square, term, self._theme.colour("outline"))
         self.write(painter, inner.adjusted(SWATCH + 8, 0, 0, 0), name)
 
 

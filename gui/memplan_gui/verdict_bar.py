@@ -90,7 +90,7 @@ class VerdictBar(QWidget):
             part.setToolTip(tip(view.band))
         host = f" · Host: {view.host}" if view.host else ""
         self._recipe_words = f"{view.recipe} · Basis: {view.basis}{host}"
-        self._recipe.setText(f"{view.recipe}{host} ·")
+        self._recipe.setText(f"{view.recipe}{host}")
         self._basis.setText(f"Basis: {view.basis}")
         self._basis.setAccessibleName(f"Basis: {view.basis}. Show the evidence")
         self._basis.setToolTip(tip(f"{view.basis_sentence}\nShow the evidence"))

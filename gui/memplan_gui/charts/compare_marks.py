@@ -96,7 +96,7 @@ def _paint_bar(painter: QPainter, marks: CompareMarks, row: int, one: Compared, 
     assert bar is not None, "an estimate has a peak"
     for segment in bar.segments:
         rect = marks.bar_rect(row, segment.start, segment.end)
-        fill_term(painter, rect, segment.term, look.colour("text"))
+        fill_term(painter, rect, segment.term, look.colour("outline"))
     if bar.total > estimate.usable_bytes:
         paint_over(painter, look, marks.bar_rect(row, estimate.usable_bytes, bar.total))
     _paint_usable(painter, marks, row, estimate.usable_bytes)

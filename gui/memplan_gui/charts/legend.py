@@ -93,4 +93,4 @@ def _paint_swatch(painter: QPainter, text: str, swatch: QRectF, look: ChartLook)
         for x in (swatch.left(), swatch.right()):
             painter.drawLine(QPointF(x, middle - 4), QPointF(x, middle + 4))
     else:
-        fill_term(painter, swatch, text, look.colour("text"))
+        fill_term(painter, swatch, text, look.colour("outline"))

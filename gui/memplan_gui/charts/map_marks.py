@@ -26,6 +26,8 @@ PLACES = (0.5, 0.62, 0.38, 0.74, 0.26, 0.86)
 LINE_WIDTH = 2.5
 """Of the frontier."""
 MARKER = 6.0
+LABEL_GROUND = 0.86
+"""How much of the window's ground is under words on the map."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +177,7 @@ def _box(
         return False
     taken.append(place)
     ground = QColor(look.colour("window"))
-    ground.setAlphaF(0.86)
+    ground.setAlphaF(LABEL_GROUND)
     painter.setPen(Qt.PenStyle.NoPen)
     painter.setBrush(ground)
     painter.drawRoundedRect(place, 3, 3)

@@ -144,7 +144,7 @@ def _paint_row_labels(painter: QPainter, marks: StackMarks) -> None:
 
 
 def _paint_bar(painter: QPainter, marks: StackMarks, row: int, bar: Bar) -> None:
-    outline = marks.look.colour("text")
+    outline = marks.look.colour("outline")
     for segment in bar.segments:
         rect = marks.bar_rect(row, segment.start, segment.end)
         if rect.right() < marks.area.left() or rect.left() > marks.area.right():

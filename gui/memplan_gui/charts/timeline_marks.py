@@ -145,7 +145,7 @@ def _paint_grid(painter: QPainter, marks: TimelineMarks) -> None:
 def _paint_areas(painter: QPainter, marks: TimelineMarks) -> None:
     painter.save()
     floor = tuple(QPointF(x, marks.area.bottom()) for _, x in marks.edges)
-    outline = QPen(marks.look.colour("text"), 1)
+    outline = QPen(marks.look.colour("outline"), 1)
     for term, top in zip(marks.chart.terms, marks.tops, strict=True):
         shape, look = [*top, *reversed(floor)], TERM_LOOKS[term]
         painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)  # outlines have it; it takes long over areas

@@ -104,7 +104,7 @@ def _paint_bar(painter: QPainter, marks: WaterfallMarks, row: int, one: Waterfal
     look = marks.look
     for segment in one.segments:
         rect = marks.bar_rect(row, segment.start, segment.end)
-        fill_term(painter, rect, segment.term, look.colour("text"))
+        fill_term(painter, rect, segment.term, look.colour("outline"))
     if not one.segments:  # nothing moves: an empty bar says so
         painter.setPen(QPen(look.colour("text"), 1))
         painter.drawRect(marks.bar_rect(row, one.start, one.end))
