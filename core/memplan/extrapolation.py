@@ -47,6 +47,11 @@ _BUCKETS: dict[Strategy, str] = {
 }
 
 
+_ON_ONE_DEVICE = (
+    "Nothing is divided; DeepSpeed's buckets and the update's copies of gradients are counted by its source."
+)
+
+
 def extrapolations(scenario: Scenario, architecture: Architecture, device: Device) -> Iterator[Advice]:
     """One word for each setting that was held against nothing."""
     if device.vendor not in ("NVIDIA", "AMD"):
@@ -117,6 +122,8 @@ def _about_sharding(scenario: Scenario) -> Iterator[Advice]:
     training, hardware = scenario.training, scenario.hardware
     strategy = hardware.sharding.strategy
     if data_parallel_devices(hardware) == 1:
+        if strategy.startswith("zero"):
+            yield Advice("hardware.sharding.strategy", _ON_ONE_DEVICE)
         return
     if RULES[training.optimizer].hidden_only and strategy in CUTS_TENSORS:
         name = RULES[training.optimizer].title

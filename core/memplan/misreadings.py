@@ -96,7 +96,7 @@ def _nothing_to_divide(hardware: Hardware) -> str:
     words = f"One device has nothing to divide with: it holds everything{rest}."
     if hardware.sharding.strategy.startswith("zero"):
         # DeepSpeed, runtime/zero/stage3.py and stage_1_and_2.py: buffers of reduce_bucket_size, whatever the devices.
-        words += " DeepSpeed's buckets are there all the same; they are not counted."
+        words += " DeepSpeed's buckets and copies are there all the same."
     return words
 
 

@@ -71,7 +71,7 @@ def lasting_buckets(states: States, training: Training, hardware: Hardware, hidd
     (16000000000, 0, 1000000000)
     """
     strategy, sharding = hardware.sharding.strategy, hardware.sharding
-    if training.method == "inference" or data_parallel_devices(hardware) == 1:
+    if training.method == "inference" or not _has_buckets(hardware):
         return 0
     if strategy in ("none", "ddp"):
         return 0 if sharding.gradient_as_bucket_view else states.gradients
@@ -97,13 +97,23 @@ def backward_buckets(states: States, training: Training, hardware: Hardware, hid
     (1000000000, 2000000000, 33554432)
     """
     strategy, sharding = hardware.sharding.strategy, hardware.sharding
-    if training.method == "inference" or data_parallel_devices(hardware) == 1:
+    if training.method == "inference" or not _has_buckets(hardware):
         return 0
     values, width = reduce_bucket(sharding, hidden_size), gradient_width(training)
     if strategy in ("zero1", "zero2"):
         anew = states.gradients if strategy == "zero2" and training.gradient_accumulation > 1 else 0
         return values * width * (2 if sharding.overlap_comm else 1) + anew
-    return min(values, states.trainable) * width if strategy == "zero3" else 0
+    orders = strategy == "zero3" and data_parallel_devices(hardware) > 1
+    return min(values, states.trainable) * width if orders else 0
+
+
+def _has_buckets(hardware: Hardware) -> bool:
+    """Whether there is anything to exchange; DeepSpeed makes its buckets even for one device.
+
+    Source: DeepSpeed 0.19, stage_1_and_2.py (setup_buckets) and stage3.py (ipg_bucket_flat_buffer), which ask for no
+    number of devices.
+    """
+    return data_parallel_devices(hardware) > 1 or hardware.sharding.strategy.startswith("zero")
 
 
 def buckets_in_words(training: Training, hardware: Hardware, hidden_size: int) -> tuple[str, str]:
@@ -146,7 +156,9 @@ def with_step_copies(states: States, training: Training, hardware: Hardware) -> 
     6000000000
     """
     strategy, devices = hardware.sharding.strategy, data_parallel_devices(hardware)
-    if strategy not in ("zero1", "zero2", "zero3", "megatron") or devices == 1 or not states.gradients:
+    if strategy not in ("zero1", "zero2", "zero3", "megatron") or not states.gradients:
+        return states
+    if strategy == "megatron" and devices == 1:
         return states
     width, part = gradient_width(training), share(states.trainable, devices)
     upcast = 4 * part if width != 4 else 0
@@ -179,7 +191,7 @@ def gradients_have_places(hardware: Hardware) -> bool:
     stage3.py (grad_partitions_flat_buffer); Megatron-LM, core/distributed/param_and_grad_buffer.py (grad_data).
     """
     strategy = hardware.sharding.strategy
-    if data_parallel_devices(hardware) == 1:
+    if not _has_buckets(hardware):
         return False
     views = strategy in ("none", "ddp") and hardware.sharding.gradient_as_bucket_view
     return views or strategy in ("zero2", "zero3", "megatron")
