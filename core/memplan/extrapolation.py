@@ -163,9 +163,12 @@ def _about_parallelism(scenario: Scenario, architecture: Architecture) -> Iterat
         yield Advice("hardware.pipeline_parallel", words)
     if hardware.context_parallel > 1:
         words = "The sequence is divided; each attention gathers the keys and values of all devices for a moment."
+        if scenario.training.attention == "eager":
+            # PyTorch 2.13, tensor/experimental/_context_parallel, _attention.py: it replaces SDPA's kernels alone.
+            words += " Eager attention does not: its scores are of a device's own part, and so is what it finds."
         yield Advice("hardware.context_parallel", words)
     if expert_parallel_of(hardware) > 1 and any(isinstance(layer.mlp, Experts) for layer in architecture.kinds):
-        words = "Experts are divided; tokens are taken to spread evenly, and what travels is not counted."
+        words = "Experts are divided; tokens are taken to spread evenly, and one more copy of them travels each way."
         yield Advice("hardware.expert_parallel", words)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,8 +13,14 @@ from memplan.catalog import models
 from memplan.chosen_model import chosen_model
 from memplan.errors import ConfigError
 from memplan.estimate import estimate
+from memplan.memory.peak import tape_for
+from memplan.memory.setup import Setup
+from memplan.memory.storage import Meter
+from memplan.memory.walk_layer import walk_layer_on
+from memplan.memory.witness import Witness
 from memplan.plan.model_choice import ModelChoice
 from memplan.plan.scenario import Scenario
+from memplan.plan.training import Training
 from memplan.result import Estimate
 
 LLAMA_8B = "meta-llama/Llama-3.1-8B"
@@ -170,3 +177,18 @@ def test_what_autocast_caches_stays_on_the_device() -> None:
         found = answer(hardware={"offload": {"activations": True}}, checkpointing=checkpointing, **mixed)
         matrices = LAYERS * (2 * HIDDEN * HIDDEN + 2 * KV_WIDTH * HIDDEN + 3 * HIDDEN * WIDTH)
         assert at(found, "loss")["activations"] == pytest.approx(2 * matrices, rel=0.02), checkpointing
+
+
+def test_tokens_travel_to_their_experts_and_back() -> None:
+    """All-to-all: rows of eight experts a token arrive in a tensor of their own, and so they do on their way back; their
+    gradients travel as well.
+    """
+    (layer,) = chosen_model(ModelChoice(catalog="Qwen/Qwen3-30B-A3B")).architecture.kinds
+
+    def rows(parts: int) -> int:
+        setup = replace(Setup.of(Training()), expert_parts=parts)
+        tape = tape_for(setup, False, Meter(), Witness)
+        walk_layer_on(tape, layer, setup, 1, 512, "bf16", True)
+        return sum(seen.shape == (8 * 512, 2048) for seen in tape.seen)
+
+    assert rows(8) == rows(1) + 4

@@ -217,7 +217,8 @@ def test_8b_in_full_takes_two_cards_of_80_gb_and_one_less_does_not_do(strategy: 
     found = fewest_devices(LLAMA_8B, A100, (strategy,)).by_strategy[0]
     assert (found.devices, found.in_whole_nodes, found.nodes, found.over_bytes) == (2, 8, 1, 0)
     assert on(LLAMA_8B, strategy, 2).verdict == "fits"
-    assert on(LLAMA_8B, strategy, 1).verdict == "tight"
+    # DeepSpeed's buckets and copies are there on one device as well.
+    assert on(LLAMA_8B, strategy, 1).verdict == ("tight" if strategy == "fsdp2" else "does_not_fit")
 
 
 @pytest.mark.parametrize("method", ["full", "lora", "freeze"])

@@ -91,7 +91,7 @@ def test_one_device_divides_nothing() -> None:
     assert peak(scenario({}, alone)) == peak(scenario({}))
     offloads = {**alone, "sharding": {"strategy": "zero3"}, "offload": {"optimizer": True, "parameters": True}}
     words = said({}, "hardware.sharding.strategy", offloads)
-    assert words.startswith("One device has nothing to divide with: it holds everything that is not offloaded.")
+    assert "One device has nothing to divide with: it holds everything that is not offloaded." in words
     assert "buckets" in words
 
 

@@ -51,6 +51,16 @@ def test_a_reduce_bucket_is_there_in_backward_alone(strategy: str) -> None:
     assert at(answer(strategy, 8, {"reduce_bucket": None}), "backward", "communication buffers") == 2 * HIDDEN**2
 
 
+@pytest.mark.parametrize(("strategy", "name"), [("zero1", "backward"), ("zero2", "backward"), ("zero3", "forward")])
+def test_one_device_has_deepspeeds_buckets_and_copies_too(strategy: str, name: str) -> None:
+    """setup_buckets and the flat buffer of stage 3 ask for no number of devices; nor does what the update flattens."""
+    alone, plain = answer(strategy, 1), answer("none", 1)
+    assert at(alone, name, "communication buffers") == 10**9
+    assert at(alone, "optimizer_step", "optimizer states") == at(plain, "optimizer_step", "optimizer states")
+    assert at(alone, "optimizer_step", "temporary buffers") >= 4 * 10**9  # fp32 gradients of what is updated at once
+    assert alone.basis == "extrapolated"
+
+
 @pytest.mark.parametrize("checkpointing", ["none", "full"])
 def test_zero_2_never_holds_all_gradients(checkpointing: str) -> None:
     """Each goes into the bucket as it comes, and its own memory is free; what stays is the partition's."""

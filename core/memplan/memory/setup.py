@@ -51,6 +51,8 @@ class Setup:
     """Devices that divide norms and residuals along the sequence."""
     context_parts: int = 1
     """Devices that divide the sequence of everything, attention included."""
+    expert_parts: int = 1
+    """Devices that divide the experts, so that tokens travel to them and back."""
     cache: Literal["none", "prefill", "decode"] = "none"
     """Whether keys and values are cached: as a prompt is read, or as the next token is made on top of it."""
 

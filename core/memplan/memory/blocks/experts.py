@@ -8,7 +8,16 @@ from memplan.memory.blocks.context import Context
 from memplan.memory.blocks.dense_experts import dense_experts
 from memplan.memory.blocks.expert_modules import run_modules, runs_modules
 from memplan.memory.blocks.gating import activation, clamped_gate, halves
-from memplan.memory.blocks.grouped import Made, added_up, gather, gather_parameter, grouped_product, prepared, weighted
+from memplan.memory.blocks.grouped import (
+    Made,
+    added_up,
+    exchanged,
+    gather,
+    gather_parameter,
+    grouped_product,
+    prepared,
+    weighted,
+)
 from memplan.memory.blocks.mlp import mlp
 from memplan.memory.blocks.routing import route
 from memplan.memory.blocks.selected_experts import run_selected
@@ -55,12 +64,16 @@ def _run(ctx: Context, spec: Experts, flat: Tensor, scores: Tensor, tokens: Size
     order = tape.new((pairs,), "int64")
     permutation = tape.new((pairs,), "int64")
     selected = gather(tape, flat, (pairs, spec.inner), tape.new((pairs,), "int64"))
+    if ctx.setup.expert_parts > 1:
+        selected = exchanged(tape, selected)
     weights = gather(tape, op.view(scores, (pairs, 1)), (pairs, 1), permutation)
     biases = _biases(ctx, spec, order, first=True)
     output = _product(ctx, selected, first(), biases, spec.up_width)
     output = _gated(ctx, spec, output)
     biases = _biases(ctx, spec, order, first=False)
     output = _product(ctx, output, second(), biases, spec.inner)
+    if ctx.setup.expert_parts > 1:
+        output = exchanged(tape, output)
     weighed = weighted(tape, output, weights)
     inverse = tape.new((pairs,), "int64")
     weighed = gather(tape, weighed, (pairs, spec.inner), inverse)

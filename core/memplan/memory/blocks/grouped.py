@@ -127,6 +127,18 @@ def gather_parameter(tape: Tape, weight: Parameter, shape: tuple[Size, ...], ind
     return tape.record(output, (weight,), run)
 
 
+def exchanged(tape: Tape, x: Tensor) -> Tensor:
+    """Rows sent to their experts' devices, or back, for as many that come (all-to-all); what was sent goes.
+
+    Rows are taken to spread evenly. Its gradient travels the other way. Source: PyTorch, all_to_all_single_autograd, as
+    torchtitan's expert parallelism and Megatron-LM's dispatcher (token_dispatcher.py) use it on each way.
+    """
+    output, shape = tape.new(x.shape, x.dtype), x.shape
+    if not tape.needs_grad(x):
+        return output
+    return tape.record(output, (x,), lambda grads: (tape.new(shape, given(grads).dtype),))
+
+
 def weighted(tape: Tape, x: Tensor, weights: Tensor) -> Tensor:
     """x times one number a row; keeps x when the numbers need gradients, and the numbers when x does."""
     needs_x, needs_w = tape.needs_grad(x), tape.needs_grad(weights)
