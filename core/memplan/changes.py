@@ -23,7 +23,7 @@ _TOGETHER: tuple[tuple[str, ...], ...] = (
     ("model",),
     (
         *("training.method", "training.trainable_fraction"),
-        *("training.lora", "training.quantization", "training.freeze"),
+        *("training.lora", "training.quantization", "training.freeze", "training.inference"),
     ),
     (
         *("hardware.devices", "hardware.devices_per_node", "hardware.sharding", "hardware.tensor_parallel"),
