@@ -6,6 +6,7 @@ Defaults and meanings: axolotl 0.19.0, utils/schemas, loaders/model.py, utils/co
 from __future__ import annotations
 
 from dataclasses import replace
+from math import prod
 
 from memplan.exchange.documents import Document
 from memplan.exchange.notes import Stated
@@ -42,8 +43,7 @@ def read(keys: Keys, document: Document) -> None:
     reading.state("given.rows", Stated(rows, document.file, ""))
     reading.state("training.micro_batch", replace(batch, value=batch.value * rows) if batch else None)
     reading.default("training.micro_batch", rows, "axolotl's default (micro_batch_size)")
-    reading.state("training.gradient_accumulation", keys.whole("gradient_accumulation_steps"))
-    reading.default("training.gradient_accumulation", 1, "axolotl's default")
+    _read_accumulation(keys, batch.value if batch else 1)
     _read_checkpointing(keys)
     _read_attention(keys)
     _read_plugins(keys)
@@ -52,13 +52,26 @@ def read(keys: Keys, document: Document) -> None:
     _tell_upcast(keys)
 
 
+def _read_accumulation(keys: Keys, micro: int) -> None:
+    """batch_size is the older way: of one device, a multiple of the micro-batch (utils/config, normalize_config)."""
+    reading, count, step = keys.reading, keys.whole("gradient_accumulation_steps"), keys.whole("batch_size")
+    reading.state("training.gradient_accumulation", count)
+    if step is not None and count is None:
+        reading.state("training.gradient_accumulation", step, value=max(1, step.value // micro))
+    elif step is not None:
+        reading.ignore(step, "gradient_accumulation_steps counts; axolotl refuses both")
+    reading.default("training.gradient_accumulation", 1, "axolotl's default")
+
+
 def _tell_upcast(keys: Keys) -> None:
     """Under full training axolotl upcasts norms, embeddings and head, and casts them back for flash attention alone."""
     reading = keys.reading
     attention, precision = reading.stated.get("training.attention"), reading.stated.get("given.load_dtype")
     flash = attention is not None and attention.value == "flash"
     halved = precision.value != "fp32" if precision else reading.defaults["given.load_dtype"][0] != "fp32"
-    if halved and not flash and not {"training.method", "hardware.sharding.strategy"} & set(reading.stated):
+    engine = keys.has("deepspeed")  # it casts the whole module
+    elsewhere = {"training.method", "hardware.sharding.strategy"} & set(reading.stated)
+    if halved and not flash and not engine and not elsewhere:
         words = "without flash attention norms, embeddings and head are held in fp32; they are counted as loaded"
         reading.leave_out(attention or Stated(None, reading.file, "attn_implementation"), words)
 
@@ -116,7 +129,8 @@ def _read_precision(keys: Keys) -> None:
         reading.state("given.load_dtype", pure_fp16, value="fp16")
     elif word is not None and word.value:
         reading.state("given.load_dtype", word, value="bf16")
-        reading.state("given.mixed_precision", word, value="bf16")
+        if str(word.value).lower() != "full":
+            reading.state("given.mixed_precision", word, value="bf16")
         if str(word.value).lower() == "auto":
             reading.assume(word.key, "auto is bf16, which devices since NVIDIA's Ampere have; older ones take fp16")
     elif fp16 and fp16.value:
@@ -197,6 +211,17 @@ _OLD_ATTENTION = {
 }
 
 
+_FUSED_LORA = "fused kernels of adapters keep less; plain ones are counted"
+_NOT_COUNTED = {
+    "fp8": "fp8 products are counted in bf16",
+    **dict.fromkeys(("lora_mlp_kernel", "lora_qkv_kernel", "lora_o_kernel", "lora_embedding_kernel"), _FUSED_LORA),
+    "lisa_n_layers": "only so many layers train at a time; all are counted as trained",
+    "relora": "adapters that are merged and begun anew are counted as plain ones",
+    "tiled_mlp": "an MLP in tiles keeps less; whole ones are counted",
+    "reward_model": "a head that scores rows is counted as one that predicts tokens",
+}
+
+
 def _read_plugins(keys: Keys) -> None:
     reading = keys.reading
     plugins = keys.names("plugins")
@@ -214,6 +239,10 @@ def _read_plugins(keys: Keys) -> None:
         reading.leave_out(experts, "experts are counted unpacked; memplan's 4 bit leaves them in 16 bit")
     if (compiled := keys.text("torch_compile")) and compiled.value.lower() not in ("false", "no"):
         reading.leave_out(compiled, "compiled kernels keep less; eager ones are counted")
+    for name, why in _NOT_COUNTED.items():
+        found = keys.any(name)
+        if found is not None and found.value not in (False, 0, "", [], {}, "false", "no"):
+            reading.leave_out(found, why)
     if (qat := keys.any("qat")) is not None:
         reading.leave_out(qat, "what fake quantisation keeps is not counted")
 
@@ -243,8 +272,9 @@ def _read_sharding(keys: Keys) -> None:
     parts, copies = keys.whole("dp_shard_size", least=-1), keys.whole("dp_replicate_size")
     if parts is not None and parts.value > 1 and engine is None:
         reading.default("hardware.sharding.strategy", "fsdp2", "dp_shard_size divides the model by FSDP2")
+        _state_processes(keys, parts)
     if copies is not None and copies.value > 1:
-        reading.leave_out(copies, "copies between groups are not counted: the model is divided by all devices")
+        reading.state("given.copies", copies)
     for names, path in (
         (("context_parallel_size", "sequence_parallel_degree"), "context_parallel"),
         (("tensor_parallel_size",), "tensor_parallel"),
@@ -253,3 +283,11 @@ def _read_sharding(keys: Keys) -> None:
         size = keys.whole(*names)
         if size is not None and size.value > 1:
             reading.state(f"hardware.{path}", size)
+
+
+def _state_processes(keys: Keys, parts: Stated) -> None:
+    """Its sizes become accelerate's, which together are all processes."""
+    names = ("dp_replicate_size", "tensor_parallel_size", "context_parallel_size")
+    sizes = [parts, *(size for name in names if (size := keys.whole(name)) is not None)]
+    words = " x ".join(f"{size.key} {size.value}" for size in sizes)
+    keys.reading.state("given.processes", replace(parts, key=words), value=prod(size.value for size in sizes))

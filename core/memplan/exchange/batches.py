@@ -9,6 +9,9 @@ from __future__ import annotations
 from memplan.errors import MemplanError
 from memplan.exchange.desk import Desk
 from memplan.exchange.notes import ImportNote, Stated
+from memplan.exchange.precision import FSDP
+from memplan.plan.edit import facts_at
+from memplan.plan.scenario import Scenario
 
 _TOTAL, _MICRO, _COUNT = "given.global_batch", "training.micro_batch", "training.gradient_accumulation"
 _DEVICES = "hardware.devices"
@@ -36,7 +39,7 @@ def settle_processes(desk: Desk) -> None:
     if _asserts(total) and total is not None and micro and count and desk.get(_DEVICES) is None:
         devices, rest = divmod(total.value * _divided(desk), micro * count)
         if rest or not devices:
-            raise _refused(desk, total, f"it is no multiple of micro-batch {micro:,} x accumulation {count:,}")
+            raise _refused(desk, total, f"which is no multiple of micro-batch {micro:,} x accumulation {count:,}")
         why = f"{total.value:,} rows of one step / ({micro:,} x {count:,} on each)"
         desk.assume(_DEVICES, devices, why)
 
@@ -56,8 +59,30 @@ def settle_accumulation(desk: Desk) -> None:
         _settle_deepspeed(desk, stated, groups)
     elif micro and count is None:
         if stated is not None and desk.get("given.trainer") == "torchtitan" and total % (micro * groups):
-            raise _refused(desk, stated, f"it is no multiple of {micro:,} sequences x {groups:,} devices")
+            raise _refused(desk, stated, f"which is no multiple of {micro:,} sequences x {groups:,} devices")
         desk.assume(_COUNT, max(1, total // (micro * groups)), f"{total:,} sequences for one optimizer step")
+
+
+def settle_groups(desk: Desk) -> None:
+    """Take one of several groups that each hold the model whole (HSDP, MiCS): what the others hold is the same.
+
+    Sequences of a step are of all groups: they are worked out before.
+    """
+    stated, hybrid, devices = desk.stated.get("given.copies"), desk.stated.get("given.hybrid"), desk.get(_DEVICES)
+    group = desk.stated.get("given.group")
+    if not devices or desk.get("hardware.sharding.strategy") not in (*FSDP, "zero3"):
+        return
+    per_node = desk.get("hardware.devices_per_node") or facts_at(Scenario, "hardware.devices_per_node").default
+    copies = stated.value if stated is not None else devices // per_node if hybrid is not None else 1
+    if group is not None and group.value > 0:
+        copies = devices // group.value
+    one, rest = divmod(devices, max(1, copies))
+    if copies <= 1 or rest or one <= 1:
+        return
+    desk.answers = {path: value for path, value in desk.answers.items() if path != _DEVICES}
+    told = (stated or hybrid or group or Stated(None, "", "")).source
+    why = f"one of {copies:,} groups that hold the same, {devices:,} in all ({told}); their all-reduce is not counted"
+    desk.assume(_DEVICES, one, why)
 
 
 def _settle_deepspeed(desk: Desk, stated: Stated, groups: int) -> None:
@@ -69,13 +94,13 @@ def _settle_deepspeed(desk: Desk, stated: Stated, groups: int) -> None:
     if micro is None:
         count = count or 1
         if total % (count * groups):
-            raise _refused(desk, stated, f"it is no multiple of accumulation {count:,} x {groups:,} devices")
+            raise _refused(desk, stated, f"which is no multiple of accumulation {count:,} x {groups:,} devices")
         rows = total // (count * groups)
         desk.assume(_MICRO, rows * (desk.get(_ROWS) or 1), f"{total:,} rows for one optimizer step")
     elif count is None and total % (micro * groups):
-        raise _refused(desk, stated, f"it is no multiple of micro-batch {micro:,} x {groups:,} devices")
+        raise _refused(desk, stated, f"which is no multiple of micro-batch {micro:,} x {groups:,} devices")
     elif count is not None and micro * count * groups != total:
-        made = f"micro-batch {micro:,} x accumulation {count:,} x {groups:,} devices is {micro * count * groups:,}"
+        made = f"but micro-batch {micro:,} x accumulation {count:,} x {groups:,} devices is {micro * count * groups:,}"
         raise _refused(desk, stated, made)
     if desk.get(_COUNT) is None:
         desk.assume(_COUNT, count or total // ((micro or 1) * groups), f"{total:,} rows for one optimizer step")
@@ -90,7 +115,7 @@ def _refused(desk: Desk, stated: Stated, why: str) -> MemplanError:
     others = {desk.stated[path].source for path in (_MICRO, _COUNT) if path in desk.stated}
     beside = f" (by {' and '.join(sorted(others))})" if others else ""
     remedy = "Change one of them, leave it out, or say how many devices run it with --devices."
-    return MemplanError(f"is {stated.value:,}, but {why}{beside}.", place=f"{stated.file}: {stated.key}", remedy=remedy)
+    return MemplanError(f"is {stated.value:,}, {why}{beside}.", place=f"{stated.file}: {stated.key}", remedy=remedy)
 
 
 def _asserts(stated: Stated | None) -> bool:

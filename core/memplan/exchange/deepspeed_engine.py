@@ -19,7 +19,8 @@ def recognises(document: Document) -> bool:
 def read(keys: Keys, document: Document) -> None:
     """Read stage, offloads, dtypes and batch."""
     reading = keys.reading
-    zero = keys.section("zero_optimization")
+    old = keys.switch("zero_optimization") if isinstance(keys.content.get("zero_optimization"), bool) else None
+    zero = keys.section("zero_optimization") if old is None else Keys(reading, {"stage": int(old.value)}, "")
     reading.state("given.engine", Stated("deepspeed", document.file, "zero_optimization"))
     stage = zero.whole("stage", least=0)
     if stage is not None and stage.value not in STAGES:
@@ -28,6 +29,7 @@ def read(keys: Keys, document: Document) -> None:
     reading.state("hardware.sharding.strategy", anchor, value=STAGES[anchor.value])
     _state_offload(zero, anchor.value)
     _state_buckets(zero)
+    reading.state("given.group", zero.whole("mics_shard_size", least=-1))
     for name, why in _ZERO_EXTRAS.items():
         found = zero.any(name)
         if found is not None and found.value not in (False, 0, 1, "false"):
@@ -58,16 +60,24 @@ def _state_parallelism(keys: Keys) -> None:
 def _state_offload(zero: Keys, stage: int) -> None:
     reading = zero.reading
     for name, path in (("offload_optimizer", "optimizer"), ("offload_param", "parameters")):
-        found = zero.section(name).text("device")
+        section = zero.section(name)
+        found, share = section.text("device"), section.number("ratio")
         if found is None:
             continue
         goes = found.value.lower() not in ("none", "false")
+        if goes and share is not None and share.value < 1:
+            reading.leave_out(share, f"{share.value:.0%} of it moves to the host; all is counted on the device")
+            goes = False
+        if goes and found.value.lower() == "nvme":
+            reading.assume(found.key, "NVMe is counted as the host's memory")
         if goes and path == "parameters" and stage != 3:
             reading.ignore(found, "offload_param works in stage 3 only")
         else:
             reading.state(f"hardware.offload.{path}", found, value=goes)
     if (old := zero.switch("cpu_offload")) is not None:
         reading.state("hardware.offload.optimizer", old)
+    if (old := zero.switch("cpu_offload_params")) is not None and stage == 3:
+        reading.state("hardware.offload.parameters", old)
 
 
 def _state_buckets(zero: Keys) -> None:
@@ -90,7 +100,10 @@ _BUCKETS = {
     "persistence_threshold": ("stage3_param_persistence_threshold", "param_persistence_threshold"),
 }
 
+_SIXTEEN = "what is kept beside the weights in 16 bit is counted in fp32"
+_PRECISION_EXTRAS = ("bf16_master_weights_and_grads", "fp16_master_weights_and_grads", "bf16_optimizer_states")
 _ZERO_EXTRAS = {
+    "zenflow": "what ZenFlow keeps on the device for its own steps is not counted",
     "zero_hpz_partition_size": "a second copy of the weights in each node (ZeRO++) is not counted",
     "zero_quantized_weights": "weights that travel in fewer bits (ZeRO++) are not counted",
     "zero_quantized_gradients": "gradients that travel in fewer bits (ZeRO++) are not counted",
@@ -102,10 +115,18 @@ def _state_precision(keys: Keys) -> None:
     for word, names in (("bf16", ("bf16", "bfloat16")), ("fp16", ("fp16",))):
         section = keys.section(*names)
         enabled = section.switch("enabled")
+        for name in _PRECISION_EXTRAS:
+            if (kept := section.switch(name)) and kept.value:
+                reading.leave_out(kept, _SIXTEEN)
         if enabled and enabled.value:
             reading.state("given.mixed_precision", enabled, value=word)
         elif enabled is None and section.has("enabled"):
             reading.default("given.mixed_precision", "bf16", "auto is what the Trainer is told; most runs take bf16")
+    cast = keys.section("torch_autocast")
+    turned, kind = cast.switch("enabled"), cast.text("dtype")
+    cast.any("lower_precision_safe_modules")
+    if turned and turned.value:
+        reading.state("given.engine_autocast", turned, value=dtype_word(kind.value) if kind else "bf16")
     dtype = keys.section("data_types").text("grad_accum_dtype")
     if dtype is not None and (found := dtype_word(dtype.value)) in ("fp32", "bf16"):
         reading.state("training.gradients_dtype", dtype, value=found)

@@ -134,16 +134,25 @@ def _read_method(keys: Keys, document: Document, *, adapted: bool) -> int:
         return 1
     reading.state("training.sequence_length", whole)
     reading.default("training.sequence_length", 1024, "TRL's default (max_length)")
+    loss = keys.text("loss_type")
+    if loss is not None and loss.value == "chunked_nll":
+        reading.state("training.loss", loss, value="chunked")
     reading.default("training.loss", "plain", "logits are counted whole; newer TRL computes SFT's in chunks")
+    unpaired = next((keys.any(name) for name in ("desirable_weight", "undesirable_weight") if keys.has(name)), None)
     pairs = next((keys.any(name) for name in _PAIR_SIGNS if keys.has(name)), None)
-    if pairs is None:
+    if pairs is None and unpaired is None:
         return 1
-    reading.assume(pairs.key, "rows are pairs, chosen and rejected: two sequences each")
-    beta = keys.number("beta")
-    if not adapted and not (beta and beta.value == 0):
+    beta, scored = keys.number("beta"), keys.switch("precompute_ref_log_probs")
+    if not adapted and not (beta and beta.value == 0) and not (scored and scored.value):
         reading.leave_out(
-            pairs, "the reference model is not counted: a second copy of the weights in their loaded dtype"
+            pairs or unpaired,
+            "the reference model is not counted: a second copy of the weights in their loaded dtype",
         )
+    if unpaired is not None:
+        reading.assume(unpaired.key, "rows are single (KTO); those of the KL term run without gradients")
+        return 1
+    if pairs is not None:
+        reading.assume(pairs.key, "rows are pairs, chosen and rejected: two sequences each")
     return 2
 
 
@@ -190,6 +199,9 @@ def _read_common(keys: Keys, *, batch_rows: int, checkpointing: bool, mixed: str
     _read_how_checkpointed(keys)
     state_mixed_precision(keys, mixed)
     state_optimizer(reading, keys.text("optim"))
+    settings = keys.text("optim_args") if isinstance(keys.content.get("optim_args"), str) else None
+    if settings is not None and "rank=" in settings.value.replace(" ", ""):
+        reading.leave_out(settings, "projections of the rank that memplan counts (128 in GaLore) are taken")
     reading.default("training.optimizer", "adamw", "the Trainer's default (adamw_torch_fused)")
     if (
         reading.defaults.get("training.optimizer", ("", ""))[0] == "adamw"
@@ -200,6 +212,8 @@ def _read_common(keys: Keys, *, batch_rows: int, checkpointing: bool, mixed: str
         if (liger := keys.switch(name)) and liger.value:
             reading.state("training.kernels", liger, value="liger")
             reading.state("training.loss", liger, value="fused")
+    if (halves := keys.switch("auto_find_batch_size")) and halves.value:
+        reading.leave_out(halves, "the batch is made smaller until it fits; the first one is counted")
     if (compiled := keys.switch("torch_compile")) and compiled.value:
         reading.leave_out(compiled, "compiled kernels keep less; eager ones are counted")
     if (smooths := keys.number("label_smoothing_factor")) and smooths.value > 0:
@@ -262,6 +276,10 @@ def _state_fsdp(keys: Keys, default: int | None) -> None:
     if shard is None or not words.strip() or words.lower() in ("false", "no"):
         keys.any("fsdp_config")
         return
+    if (
+        elsewhere := keys.text("fsdp_config") if isinstance(keys.content.get("fsdp_config"), str) else None
+    ) is not None:
+        reading.leave_out(elsewhere, "it stands in another file; give that file too")
     has_section = isinstance(keys.content.get("fsdp_config"), dict)
     inner = keys.section("fsdp_config") if has_section else Keys(reading, {}, "fsdp_config.")
     stated = inner.whole("fsdp_version", "version")
@@ -273,6 +291,8 @@ def _state_fsdp(keys: Keys, default: int | None) -> None:
         reading.state("hardware.offload.optimizer", host or shard, value=True)
     if "shard_grad_op" in words:
         reading.state("hardware.sharding.reshard_after_forward", shard, value=False)
+    if "hybrid_shard" in words:
+        reading.state("given.hybrid", shard, value=True)
     if "no_shard" in words:
         reading.state("hardware.sharding.strategy", shard, value="ddp")
 

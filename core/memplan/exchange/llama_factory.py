@@ -150,7 +150,9 @@ def _rows(keys: Keys) -> int:
         reading.leave_out(stage, "reward and value models are not counted")
     elif word != "rm" and reading.stated.get("training.method", Stated("lora", "", "")).value == "full":
         reading.leave_out(stage, "the reference model is not counted: a second copy of the weights")
-    if word == "ppo":
+    if word == "kto":
+        reading.assume(stage.key, "rows are single; those of the KL term run without gradients")
+    if word in ("ppo", "kto"):
         return 1
     reading.assume(stage.key, "rows are pairs, chosen and rejected: two sequences each")
     return 2
@@ -185,11 +187,24 @@ def _read_kernels(keys: Keys) -> None:
         reading.state("training.kernels", unsloth, value="unsloth")
     if (host := keys.switch("use_kt")) and host.value:
         reading.leave_out(host, "experts live in the host's memory; they are counted on the device")
+    for name, why in _NOT_COUNTED.items():
+        found = keys.any(name)
+        if found is not None and found.value not in (False, 0, "", "false"):
+            reading.leave_out(found, why)
     for name in ("resize_vocab", "new_special_tokens"):
         if (rows := keys.any(name)) and rows.value:
             reading.leave_out(rows, "embeddings that grow and train are not counted")
 
 
+_NOT_COUNTED = {
+    "use_llama_pro": "the added blocks train; as many of the last layers are counted",
+    "galore_layerwise": "gradients that are freed layer by layer are counted whole",
+    "apollo_layerwise": "gradients that are freed layer by layer are counted whole",
+    "mixture_of_depths": "layers that rows skip are counted",
+    "fp8": "fp8 products are counted in bf16",
+}
+_GALORE_RANK = 128
+"""What memplan counts; LLaMA-Factory's default is 16."""
 _OWN_OPTIMIZERS = {
     "use_galore": "galore",
     "use_muon": "muon",
@@ -208,6 +223,9 @@ def _read_optimizer(keys: Keys) -> None:
                 reading.leave_out(found, "no optimizer that memplan counts; AdamW is: its states are likely larger")
             else:
                 reading.state("training.optimizer", found, value=optimizer)
+                rank = keys.whole("galore_rank")
+                if optimizer == "galore" and (rank is None or rank.value != _GALORE_RANK):
+                    reading.leave_out(rank or found, f"projections of rank {_GALORE_RANK} are counted")
                 return
     state_optimizer(reading, named)
     if "training.optimizer" not in reading.stated and "training.optimizer" not in reading.defaults:

@@ -41,7 +41,7 @@ def precision_in_force(given: Mapping[str, Any], method: str, strategy: str) -> 
     loaded, why = _loaded(given, trainer)
     adapters = method in ("lora", "qlora")
     if strategy in DEEPSPEED or given.get("engine") == "deepspeed":
-        yield from _under_deepspeed(mixed, loaded, why, adapters=adapters)
+        yield from _under_deepspeed(given, mixed, loaded, why, adapters=adapters)
         return
     if given.get("engine") == "megatron":
         yield from _under_megatron(mixed)
@@ -85,7 +85,7 @@ def _by_trl(given: Mapping[str, Any], mixed: str, method: str, *, sharded: bool)
     """TRL on one device's worth of weights; before 0.27 it prepared a quantised base, which newer ones leave alone."""
     prepares = method == "qlora" and not sharded and _is_older_trl(given)
     if prepares:
-        if given.get("quantized") == "int8" or mixed != "bf16":
+        if not _casts_to_bf16(given):
             why = "TRL before 0.27 upcasts what is not packed"
             yield InForce("training.quantization.fp32_unquantized", True, why)
         else:
@@ -102,7 +102,17 @@ def _by_trl(given: Mapping[str, Any], mixed: str, method: str, *, sharded: bool)
     yield InForce("training.trainer", "accelerate", f"accelerate wraps forward in autocast{since}")
 
 
-def _under_deepspeed(mixed: str, loaded: str, why: str, *, adapters: bool) -> Iterator[InForce]:
+def _under_deepspeed(
+    given: Mapping[str, Any], mixed: str, loaded: str, why: str, *, adapters: bool
+) -> Iterator[InForce]:
+    if cast := given.get("engine_autocast"):
+        yield InForce("training.weights_dtype", loaded, why)
+        yield InForce("training.master_weights", False, "under torch_autocast the weights that train are the only ones")
+        yield InForce("training.autocast", cast, "DeepSpeed's torch_autocast")
+        yield InForce("training.trainer", "none", "DeepSpeed's engine runs forward itself")
+        if adapters:
+            yield InForce("training.lora.adapter_dtype", "fp32", "PEFT makes adapters fp32 whatever the base is")
+        return
     if mixed == "no":
         yield InForce("training.weights_dtype", loaded, why)
         yield InForce("training.master_weights", False, "DeepSpeed keeps no second copy without bf16 or fp16")
@@ -132,7 +142,7 @@ def _under_megatron(mixed: str) -> Iterator[InForce]:
 def _adapters(given: Mapping[str, Any], trainer: str, method: str, loaded: str) -> tuple[str, str]:
     if given.get("adapter_dtype") == "weights":
         return loaded, "autocast_adapter_dtype is off: adapters follow the base"
-    if trainer == "trl" and method == "qlora" and not (_is_older_trl(given) and given.get("quantized") == "int8"):
+    if trainer == "trl" and method == "qlora" and not (_is_older_trl(given) and not _casts_to_bf16(given)):
         return "bf16", "TRL turns adapters on a quantised base to bf16"
     if trainer == "llama_factory" and given.get("pure"):
         return loaded, "pure_bf16 keeps what trains in the base's dtype"
@@ -143,6 +153,11 @@ def _is_older_trl(given: Mapping[str, Any]) -> bool:
     """Whether a file's keys tell that TRL prepares a quantised base itself."""
     before = given.get("trl_before")
     return before is not None and before <= KBIT_UNTIL
+
+
+def _casts_to_bf16(given: Mapping[str, Any]) -> bool:
+    """Whether older TRL turns adapters and what is not packed to bf16: on 4-bit bases under bf16 alone."""
+    return given.get("quantized") != "int8" and given.get("mixed_precision", "no") == "bf16"
 
 
 def _autocast_why(mixed: str) -> str:

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from memplan.catalog import device as catalog_device
 from memplan.errors import MemplanError
-from memplan.exchange.batches import settle_accumulation, settle_processes
+from memplan.exchange.batches import settle_accumulation, settle_groups, settle_processes
 from memplan.exchange.desk import Desk
 from memplan.exchange.model_settling import SettledModel, settle_model
 from memplan.exchange.notes import AUTO, ImportNote, Stated
@@ -79,6 +79,7 @@ def settle(readings: Sequence[Reading], answers: Mapping[str, Any], name: str) -
     _settle_devices(desk, trains=trains)
     _settle_precision(desk, model)
     settle_accumulation(desk)
+    settle_groups(desk)
     questions = list(_questions(desk, model, trains=trains))
     method, strategy = desk.get("training.method") or "full", desk.get("hardware.sharding.strategy") or "none"
     values = {path: desk.get(path) for path in _paths(desk) if field_applies(path, method, strategy)}

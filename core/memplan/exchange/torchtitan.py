@@ -110,7 +110,7 @@ def _read_parallelism(training: Keys, parallel: Keys) -> None:
     if replicas > 1 and shard is not None and shard.value == 1:
         reading.state("hardware.sharding.strategy", copies, value="ddp")
     elif replicas > 1:
-        reading.leave_out(copies, "copies between groups are not counted: the model is divided by all devices")
+        reading.state("given.copies", copies)
     if shard is not None and shard.value > 0:
         count = shard.value * replicas * sizes["tensor"] * sizes["pipeline"] * sizes["context"]
         if count > 1:

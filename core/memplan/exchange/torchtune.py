@@ -6,6 +6,7 @@ Meanings: torchtune 0.6.1, recipes and recipes/configs.
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from memplan.errors import MemplanError
 from memplan.exchange.documents import Document
@@ -112,7 +113,11 @@ def read(keys: Keys, document: Document) -> None:
         reading.state("training.sequence_length", number)
         if not (packed and packed.value):
             reading.assume("tokenizer.max_seq_len", "rows are not packed: the longest row counts, others take less")
-    reading.state("training.micro_batch", keys.whole("batch_size"))
+    loss, batch = keys.section("loss"), keys.whole("batch_size")
+    rows = 2 if "DPO" in str(loss.content.get("_component_", "")) else 1
+    reading.state("training.micro_batch", replace(batch, value=batch.value * rows) if batch else None)
+    if batch is not None and rows > 1:
+        reading.assume(batch.key, "rows are pairs, chosen and rejected: two sequences each")
     reading.state("training.gradient_accumulation", keys.whole("gradient_accumulation_steps"))
     reading.default("training.gradient_accumulation", 1, "torchtune's default")
     kept, host = keys.switch("enable_activation_checkpointing"), keys.switch("enable_activation_offloading")
@@ -125,8 +130,18 @@ def read(keys: Keys, document: Document) -> None:
     if (compiled := keys.switch("compile")) and compiled.value:
         reading.leave_out(compiled, "compiled kernels keep less; eager ones are counted")
     _read_optimizer(keys)
-    _read_loss(keys)
+    _read_loss(keys, loss)
+    for name, why in _NOT_COUNTED.items():
+        reading.leave_out(keys.any(name), why)
     _read_sharding(keys, document)
+
+
+_NOT_COUNTED = {
+    "teacher_model": "the teacher is not counted: a second model in its dtype, and its logits",
+    "quantizer": "what fake quantisation keeps is not counted",
+    "policy_model": "PPO's models beside the first are not counted",
+    "reward_and_value_model": "a second model is not counted",
+}
 
 
 def _resolved(keys: Keys, found: Stated | None) -> Stated | None:
@@ -170,6 +185,9 @@ def _read_model(keys: Keys) -> None:
     reading.default("training.lora.rank", 8, "torchtune's default")
     reading.state("training.lora.dropout", model.number("lora_dropout"))
     _read_targets(model)
+    for part in ("decoder_trainable", "encoder_trainable", "fusion_trainable"):
+        if (trains := model.text(part)) and trains.value != "lora":
+            reading.leave_out(trains, "adapters are counted on this part too")
     if (dora := model.switch("use_dora")) and dora.value:
         reading.leave_out(dora, "DoRA's magnitudes and its copies of weights are not counted; LoRA is")
 
@@ -231,8 +249,8 @@ def _read_optimizer(keys: Keys) -> None:
         reading.state("training.optimizer_in_backward", applied)
 
 
-def _read_loss(keys: Keys) -> None:
-    reading, section = keys.reading, keys.section("loss")
+def _read_loss(keys: Keys, section: Keys) -> None:
+    reading = keys.reading
     component = section.text("_component_")
     section.any("num_output_chunks")
     if component is None:
@@ -241,7 +259,8 @@ def _read_loss(keys: Keys) -> None:
     name = component.value.rpartition(".")[2]
     chunked = "Chunked" in name or "LinearCrossEntropy" in name
     reading.state("training.loss", component, value="chunked" if chunked else "plain")
-    if "DPO" in name or "PPO" in name or "KL" in name:
+    adapted = reading.stated.get("training.method", Stated("full", "", "")).value != "full"
+    if "PPO" in name or "KL" in name or ("DPO" in name and not adapted):  # with adapters off, it is its own reference
         reading.leave_out(component, "the second model of this method is not counted")
 
 

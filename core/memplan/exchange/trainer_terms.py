@@ -91,6 +91,8 @@ def state_optimizer(reading: Reading, found: Stated | None) -> None:
     reading.state("training.optimizer", found, value=optimizer)
     if implementation:
         reading.state("training.optimizer_impl", found, value=implementation)
+    if name.endswith("_layerwise"):
+        reading.leave_out(found, "gradients that are freed layer by layer are counted whole")
     if name.startswith(("paged_lion", "paged_ademamix")):
         reading.leave_out(found, "paging is not counted: its states are counted on the device")
 
@@ -151,6 +153,7 @@ def state_adapter(keys: Keys, rank: Stated | None) -> None:
 
 
 _ADAPTER_EXTRAS = {
+    "peft_use_dora": "DoRA's magnitudes and its copies of weights are not counted; LoRA is",
     "use_dora": "DoRA's magnitudes and its copies of weights are not counted; LoRA is",
     "lora_bias": "biases that train are not counted",
     "rank_pattern": "ranks of single modules are not counted; the common rank is",
@@ -188,8 +191,8 @@ def state_deepspeed_path(reading: Reading, found: Stated | None) -> None:
         reading.state("given.named_strategy", replace(found, value=strategy))
         why = f"as the name {name} says; give that file too to be sure"
         reading.default("hardware.sharding.strategy", strategy, why)
-        for name in ("reduce_bucket", "prefetch_bucket", "persistence_threshold"):
-            reading.default(f"hardware.sharding.{name}", AUTO, "as nearly every such file has it")
+        for bucket in ("reduce_bucket", "prefetch_bucket", "persistence_threshold"):
+            reading.default(f"hardware.sharding.{bucket}", AUTO, "as nearly every such file has it")
         if "offload" in name.lower():
             alone = "param" in name.lower()
             reading.default("hardware.offload.optimizer", not alone, why)
@@ -222,7 +225,7 @@ def state_fsdp(keys: Keys, version: int) -> None:
         elif word in _FSDP_WORDS:
             reading.state("hardware.sharding.reshard_after_forward", found, value=_FSDP_WORDS[word])
             if "hybrid" in word or word in ("4", "5"):
-                reading.leave_out(found, "copies between groups are not counted: the model is divided by all devices")
+                reading.state("given.hybrid", found, value=True)
         else:
             raise keys.refused(found, "full_shard, shard_grad_op, hybrid_shard, no_shard, true or false")
     if "hardware.sharding.strategy" not in reading.stated:
@@ -254,7 +257,7 @@ def state_parallelism(inner: Keys) -> None:
                 reading.assume(size.key, "Ulysses divides the sequence: counted as context parallelism")
     copies, parts = sizes["dp_replicate"], sizes["dp_shard"]
     if copies is not None and copies.value > 1:
-        reading.leave_out(copies, "copies between groups are not counted: the model is divided by all devices")
+        reading.state("given.copies", copies)
     if parts is None or parts.value < 1:
         return
     if parts.value > 1:
