@@ -30,8 +30,9 @@ WIDTHS = (180, 130, 130, 124, 112, 160)
 WITH_WORDS = 3
 """Columns that share what room there is beside."""
 LEAST_TABLE = 96
+LEAST_CHART = 150
 CHART_SHARE, TABLE_SHARE = 3, 2
-NAME_LETTERS = 20
+NAME_LETTERS = 14
 
 
 class ScenarioPair(QWidget):
@@ -141,7 +142,8 @@ class ChangesPane(QWidget):
             self._show((), None, mistake_words(found), unit)
 
     def showing(self) -> Showing | None:
-        """The waterfall and its table."""
+        """The waterfall and its table, of the scenarios as they are now."""
+        self.finish()
         chart = self.chart
         if chart is None:
             return None
@@ -157,7 +159,9 @@ class ChangesPane(QWidget):
         self._share()
 
     def _share(self) -> None:
-        self._bars.setMaximumHeight(self.picture.height_in(self._bars.viewport().width()))
+        wanted = self.picture.height_in(self._bars.viewport().width())
+        self._bars.setMinimumHeight(min(wanted, scaled(LEAST_CHART)))
+        self._bars.setMaximumHeight(wanted)
         widths = [scaled(width) for width in WIDTHS]
         spare = max(0, self.table.viewport().width() - sum(widths)) // WITH_WORDS
         for position, width in enumerate(widths):

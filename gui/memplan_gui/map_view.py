@@ -142,7 +142,8 @@ class MapView(AnswerView):
         self.background.finish()
 
     def showing(self) -> Showing | None:
-        """The map and its table."""
+        """The map and its table, of the scenario as it is now."""
+        self.background.finish()
         chart, estimate = self.chart, self._estimate
         if chart is None or estimate is None or self._scenario is None:
             return None
