@@ -88,6 +88,7 @@ class AnswerPanel(QWidget):
         self.views.add_view("Diagnose", self._diagnose_view)
         self.views.add_view("Evidence", lambda: view_makers.evidence_view(theme))
         self._arrange()
+        self.views.currentChanged.connect(lambda index: answers.want_offers(index == 0))
         self.fit_button.clicked.connect(lambda: self.views.show_view("Make it fit"))
         self.verdict.basis_wanted.connect(lambda: self.views.show_view("Evidence"))
         self.chart.pinned.connect(self.explain)

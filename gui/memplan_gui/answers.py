@@ -33,6 +33,7 @@ class Answers(QObject):
         self._unit: Unit = "gib"
         self._offered_for: tuple[Scenario, Unit] | None = None
         self._making: OffersInMaking | None = None
+        self._offers_wanted = True
         self.offers: tuple[LeverOffer, ...] = ()
         self.offers_problem = ""
         """Why there are no offers although there is an estimate; empty where nothing went wrong."""
@@ -58,6 +59,12 @@ class Answers(QObject):
         if self._offered_for is None or self._offered_for[0] is not self._document.scenario:
             self.finish()  # the cards still show what was offered for another one: that must not be taken
         return next((offer for offer in self.offers if offer.lever.id == lever), None)
+
+    def want_offers(self, wanted: bool) -> None:
+        """Whether somebody sees the offers. Where nobody does they wait, until this or `finish` asks for them."""
+        self._offers_wanted = wanted
+        if wanted:
+            self._later.start()
 
     def set_unit(self, unit: Unit) -> None:
         """Write the sentences of the offers in another unit."""
@@ -85,20 +92,26 @@ class Answers(QObject):
         return answer
 
     def _answer_rest(self, *, at_once: bool = False) -> None:
+        if (at_once or self._offers_wanted) and not self._offer(at_once=at_once):
+            self._later.start()
+            return
+        for other in self._document.plan.scenarios[:MOST_TABS_ESTIMATED]:
+            self._answer_to(other)
+        self.others_answered.emit()
+
+    def _offer(self, *, at_once: bool) -> bool:
+        """Work on the offers; says whether all are there, and told."""
         scenario = self._document.scenario
         if self._offered_for is None or self._offered_for[0] is not scenario or self._offered_for[1] != self._unit:
             making = self._making
             if making is None or making.scenario is not scenario or making.unit != self._unit:
                 making = self._making = OffersInMaking(scenario, self.answer().estimate, self._unit)
             if not making.go_on(at_once=at_once):
-                self._later.start()
-                return
+                return False
             self.offers, self.offers_problem = making.result
             self._offered_for, self._making = (scenario, self._unit), None
         self.offered.emit(self.offers)
-        for other in self._document.plan.scenarios[:MOST_TABS_ESTIMATED]:
-            self._answer_to(other)
-        self.others_answered.emit()
+        return True
 
 
 class OffersInMaking:

@@ -17,9 +17,17 @@ MOST_SHORTCUTS = 9
 class LeverMenu:
     """Keeps a menu's entries as the strip's cards are, and lists the levers that have no card under them."""
 
-    def __init__(self, menu: QMenu, strip: LeverStrip) -> None:
+    def __init__(self, menu: QMenu, strip: LeverStrip, ask: Callable[[], object]) -> None:
+        """Fill the menu.
+
+        Args:
+            menu: the menu.
+            strip: the cards.
+            ask: has the cards brought up to date, which they are not while another view hides them.
+        """
         self._menu, self._strip = menu, strip
         menu.setToolTipsVisible(True)
+        menu.aboutToShow.connect(ask)
         menu.aboutToShow.connect(self._list_others)
         self._with_card: list[QAction] = []
         for number in range(1, MOST_SHORTCUTS + 1):

@@ -179,7 +179,7 @@ class Window(QMainWindow):
         views_menu(self.menus.submenus["views"], self.answer_panel.views.titles, self.answer_panel.views.show_view)
         outgoing = [self.menus.actions[name] for name in OUTGOING]
         self.answer_panel.set_outgoing(outgoing, self.menus.actions["show_all"])
-        self.lever_menu = LeverMenu(self.menus.submenus["levers"], self.answer_panel.levers)
+        self.lever_menu = LeverMenu(self.menus.submenus["levers"], self.answer_panel.levers, self.answers.finish)
 
     def _slots(self) -> dict[str, Callable[[], object]]:
         from memplan_gui.export_commands import ExportCommands

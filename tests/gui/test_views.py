@@ -5,9 +5,10 @@ from __future__ import annotations
 from PySide6.QtWidgets import QLabel
 from pytestqt.qtbot import QtBot
 
-from memplan import Estimate, Scenario, Unit
+from memplan import Estimate, Scenario, Unit, lever_offers
 from memplan_gui.presenters.answer import Answer
 from memplan_gui.views import AnswerView, Views
+from memplan_gui.window import Window
 
 SCENARIO = Scenario.model_validate({"model": {"parameters": 1_000_000}})
 
@@ -56,3 +57,26 @@ def test_a_view_that_is_not_looked_at_is_not_told(qtbot: QtBot) -> None:
     views.show_view("Names")
 
     assert view.told == ["one in gib", "three in gib"]
+
+
+def test_levers_and_chart_wait_while_another_view_hides_them(window: Window, qtbot: QtBot) -> None:
+    views, plot, answers = window.answer_panel.views, window.answer_panel.chart.plot, window.answers
+    views.show_view("Evidence")
+    before, drawn = answers.offers, plot.chart if plot else None
+    window.document.edit(window.document.full_path("training.micro_batch"), 3)
+    with qtbot.waitSignal(answers.others_answered):
+        pass  # all that follows an edit is over then
+    assert answers.offers is before
+    assert plot is not None
+    assert plot.chart is drawn
+
+    window.menus.submenus["levers"].aboutToShow.emit()  # who looks there sees the plan as it is
+    assert answers.offers is not before
+
+    window.document.edit(window.document.full_path("training.micro_batch"), 5)
+    with qtbot.waitSignal(answers.offered):
+        views.show_view("Memory")
+    assert [offer.need_bytes for offer in answers.offers] == [
+        offer.need_bytes for offer in lever_offers(window.document.scenario)
+    ]
+    assert plot.chart is window.answer_panel.chart.chart
