@@ -44,10 +44,10 @@ def test_a_mistake_in_the_estimate_clears_what_was_shown(window: Window, monkeyp
 
 
 def test_an_answer_that_cannot_be_shown_is_a_mistake_too(window: Window, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail_with_estimate(answer: object, unit: object) -> None:
+    def fail_with_estimate(scenario: object, answer: object, unit: object) -> None:
         if answer.estimate is not None:  # type: ignore[attr-defined]  # an Answer
             raise ZeroDivisionError("odd")
-        shows(answer, unit)
+        shows(scenario, answer, unit)
 
     shows = window.answer_panel.chart.show_answer
     monkeypatch.setattr(window.answer_panel.chart, "show_answer", fail_with_estimate)
