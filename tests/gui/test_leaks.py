@@ -155,6 +155,7 @@ def test_dialogs_leave_nothing(example: Window, theme: Theme, qtbot: QtBot) -> N
             lambda: dialogs.show_problem(example, "Odd", "Something is odd."),
             lambda: dialogs.show_about(example, theme),
             lambda: dialogs.ask_name(example, "a name"),
+            example.menus.actions["export_config"].trigger,
             lambda: example.imports.take([resource("examples", "qlora-axolotl.yaml")]),
         ):
             answer_next()
