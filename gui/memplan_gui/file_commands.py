@@ -14,7 +14,9 @@ from memplan_gui.document import PlanDocument, new_plan
 from memplan_gui.first_plan import example_plans
 from memplan_gui.presenters.labels import file_stem
 from memplan_gui.settings import Settings
-from memplan_gui.window_of_file import raise_window_of
+from memplan_gui.window_of_file import raise_window_of, window_of
+
+IN_ANOTHER_WINDOW = "“{}” is open in another window. Close it there first, or save under another name."
 
 
 class FileCommands(QObject):
@@ -79,21 +81,15 @@ class FileCommands(QObject):
             self.done.emit()
 
     def open_path(self, path: Path) -> bool:
-        """Open a plan, or take a config.json as the scenario's model: the file itself says which it is."""
-        if path.suffix == PLAN_SUFFIX:
-            return self.open_plan(path)
-        return self.attempt(lambda: self._open_either(path))
+        """Open a plan, or take a config.json as the scenario's model: the file itself says which it is.
 
-    def open_plan(self, path: Path) -> bool:
-        """Open a plan file, or show the window that has it. What cannot be read asks nothing of the open document."""
+        A plan that another window shows is not opened again: that window is brought to the front.
+        """
         if raise_window_of(path, but=self._window):
             return True
-        try:
-            plan = load_plan(path)
-        except MemplanError as problem:
-            self._cannot_open(path, str(problem))
-            return False
-        return self.attempt(lambda: self._begin(plan, path))
+        if path.suffix == PLAN_SUFFIX:
+            return self._open_plan(path)
+        return self.attempt(lambda: self._open_either(path))
 
     def save(self) -> bool:
         """Save the plan; where it has no file, ask for one; where somebody else wrote its file, ask what to do."""
@@ -111,6 +107,9 @@ class FileCommands(QObject):
         own = self._document.path
         name = own.name if own else file_stem(self._document.name) + PLAN_SUFFIX
         path = dialogs.ask_save(self._window, "Save as", dialogs.PLAN_FILTER, str(self.folder_to_write() / name))
+        if path is not None and window_of(path, but=self._window) is not None:
+            dialogs.show_problem(self._window, "The plan was not saved", IN_ANOTHER_WINDOW.format(path.name))
+            return False
         return path is not None and self._save(path)
 
     def may_go_on(self) -> bool:
@@ -141,6 +140,15 @@ class FileCommands(QObject):
         if own is not None and not own.absolute().is_relative_to(resource("examples").absolute()):
             return own.parent
         return Path(QStandardPaths.writableLocation(QStandardPaths.StandardLocation.DocumentsLocation) or Path.home())
+
+    def _open_plan(self, path: Path) -> bool:
+        """Open a plan file. It is read first: what cannot be read asks nothing of the open document."""
+        try:
+            plan = load_plan(path)
+        except MemplanError as problem:
+            self._cannot_open(path, str(problem))
+            return False
+        return self.attempt(lambda: self._begin(plan, path))
 
     def _open_either(self, path: Path) -> None:
         try:

@@ -101,6 +101,22 @@ def test_a_file_that_is_open_is_shown_and_not_opened_again(windows: Windows, qtb
     assert one.files.open_path(path)  # its own file is read anew
 
 
+def test_a_plan_is_not_saved_over_what_another_window_shows(
+    windows: Windows, qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = saved_plan(tmp_path / "p.memplan", "Once")
+    first(windows, qtbot, path)
+    other = another(windows, qtbot)
+    told: list[str] = []
+    monkeypatch.setattr(dialogs, "ask_save", lambda *_: path)
+    monkeypatch.setattr(dialogs, "show_problem", lambda parent, title, text: told.append(text))
+    before = path.read_bytes()
+    assert not other.files.save_as()
+    assert "“p.memplan” is open in another window" in told[0]
+    assert path.read_bytes() == before
+    assert other.document.path is None
+
+
 def test_what_the_system_hands_over_gets_a_free_window_or_a_new_one(
     windows: Windows, qtbot: QtBot, tmp_path: Path
 ) -> None:
