@@ -9,6 +9,7 @@ from PySide6.QtGui import QCursor, QPainter, QPaintEvent, QResizeEvent, QShowEve
 from PySide6.QtWidgets import QPushButton, QSizePolicy, QToolButton, QToolTip, QWidget
 
 from memplan import Estimate, Scenario, Unit
+from memplan_gui.announcing import announce
 from memplan_gui.charts.legend import Entry, legend_height, legend_texts, paint_legend, place_entries
 from memplan_gui.charts.look import ChartLook
 from memplan_gui.charts.stack_layout import LEAST_CHART
@@ -230,6 +231,8 @@ class ChartPanel(QWidget):
             words = "\n".join(line for line in (figure, formula) if line)
             QToolTip.showText(QCursor.pos(), f"<b>{title}</b><br>{tip(words)}", self.plot)
         self.plot.setAccessibleDescription(f"{title}: {figure}. {self.sentence}")
+        if self.plot.hasFocus():
+            announce(self.plot, f"{title}: {figure}", at_once=True)
 
     def _tell_need(self, is_pointed: bool) -> None:
         """Say beside the mouse what the band of the need means."""

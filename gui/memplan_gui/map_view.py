@@ -8,6 +8,7 @@ from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelInd
 from PySide6.QtWidgets import QHeaderView, QStackedWidget
 
 from memplan import Estimate, MemoryMap, MemplanError, Scenario, Unit, estimate, memory_map
+from memplan_gui.announcing import announce
 from memplan_gui.answers import mistake_words
 from memplan_gui.background import Background
 from memplan_gui.charts.chart_pictures import map_picture
@@ -213,6 +214,8 @@ class MapView(AnswerView):
         answer = estimate(words.with_place(self._scenario, *place))
         self.words.setText(words.cell_words(answer, *place, self._unit))
         self.plot.setAccessibleDescription(self.words.text())
+        if self.plot.hasFocus():
+            announce(self.plot, self.words.text(), at_once=True)
 
     def _hint(self) -> str:
         return HOW if self.kinds.value() == "chart" else self.figures.table.note

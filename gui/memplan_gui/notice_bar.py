@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QFrame, QToolButton
 
+from memplan_gui.announcing import announce
 from memplan_gui.icons import icon
 from memplan_gui.pieces import label, row, tool_button
 from memplan_gui.theme import Theme
@@ -65,6 +66,7 @@ class NoticeBar(QFrame):
         self.style().unpolish(self)
         self.style().polish(self)
         self.show()
+        announce(self, text, at_once=kind == "error")
 
     def clear(self, kind: str) -> None:
         """Take a message of that kind away."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from PySide6.QtCore import QPoint, Qt, QTimer
 from PySide6.QtWidgets import QLabel, QWidget
 
+from memplan_gui.announcing import announce
+
 SAID_MS = 6000
 MOST_SAID = 60
 
@@ -31,6 +33,7 @@ class Said(QLabel):
         self.show()
         self.raise_()
         self._silence.start()
+        announce(self, text)
 
     def place(self) -> None:
         """Stand in the corner of what may have another size now."""

@@ -7,6 +7,7 @@ from PySide6.QtGui import QPainter, QResizeEvent
 from PySide6.QtWidgets import QHeaderView, QStackedWidget, QStyleOptionViewItem, QWidget
 
 from memplan import TERM_LOOKS, Estimate, Scenario, Unit
+from memplan_gui.announcing import announce
 from memplan_gui.chart_panel import Legend
 from memplan_gui.charts.chart_pictures import timeline_picture
 from memplan_gui.charts.legend import BEYOND
@@ -200,6 +201,8 @@ class TimelineView(AnswerView):
         self.terms.show(words.term_rows(moment, chart))
         self.tensors.show(words.tensor_rows(estimate, moment, self._unit))
         self.plot.setAccessibleDescription(f"{self.place.text()}. {chart.sentence} {HOW}")
+        if self.plot.hasFocus():
+            announce(self.plot, self.place.text(), at_once=True)
 
     def sizeHint(self) -> QSize:
         """As much as there is."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QRectF, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QWidget
 
+from memplan_gui.announcing import announce
 from memplan_gui.flow_row import FlowRow
 from memplan_gui.icons import paint_icon
 from memplan_gui.pieces import column, label, row, scaled, shown, tip, tool_button, turn
@@ -14,6 +15,8 @@ from memplan_gui.theme import Theme
 
 ICON_SIZE = 40
 NARROW = 300
+PAUSE_MS = 700
+"""How long nothing changes before a verdict is read aloud."""
 
 
 class VerdictIcon(QWidget):
@@ -58,6 +61,11 @@ class VerdictBar(QWidget):
         self._basis.setCursor(Qt.CursorShape.PointingHandCursor)
         self._basis.clicked.connect(self.basis_wanted)
         self._measured = label("", "caption", wraps=True, selectable=True)
+        self._spoken = ""
+        self._pause = QTimer(self)
+        self._pause.setSingleShot(True)
+        self._pause.setInterval(PAUSE_MS)
+        self._pause.timeout.connect(lambda: announce(self, self._spoken))
         self._arrange()
         theme.changed.connect(self._colour_word)
 
@@ -99,6 +107,7 @@ class VerdictBar(QWidget):
         lines = [part for part in (view.recipe, view.basis_sentence, view.host_sentence, view.measured) if part]
         self._recipe.setToolTip(tip("\n".join(lines)))
         self.setAccessibleDescription(f"{view.sentence} {view.band} {'. '.join(lines)}")
+        self._speak(view.sentence)
 
     def _show_measured(self, words: str) -> None:
         self._measured.setText(words)
@@ -114,6 +123,13 @@ class VerdictBar(QWidget):
         for part in (self._word, self._margin, self._detail, self._recipe):
             part.setToolTip("")
         self.setAccessibleDescription(f"No estimate: {problem}")
+        self._speak(f"No estimate: {problem}")
+
+    def _speak(self, words: str) -> None:
+        """Have another verdict read aloud, once typing pauses."""
+        if words != self._spoken:
+            self._spoken = words
+            self._pause.start()
 
     def _show(self, icon: str, role: str, word: str, margin: str, detail: str) -> None:
         self._icon.show_icon(icon, role)
