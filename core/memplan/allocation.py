@@ -129,7 +129,8 @@ def allocation(scenario: Scenario) -> Allocation:
     """
     chosen, hardware = _chosen(scenario), scenario.hardware
     own_modules = is_run_by(chosen.architecture, kernels_that_run(scenario.training))
-    setup = Setup.of(scenario.training, stack_of(scenario.training, own_modules=own_modules))
+    stack = stack_of(scenario.training, model_type=chosen.architecture.model_type, own_modules=own_modules)
+    setup = Setup.of(scenario.training, stack)
     setup = replace(setup, context_parts=hardware.context_parallel, expert_parts=expert_parallel_of(hardware))
     if hardware.sequence_parallel and scenario.training.kernels != "litgpt":  # whose modules do not divide sequences
         setup = replace(setup, sequence_parts=hardware.tensor_parallel)

@@ -36,6 +36,8 @@ class Stack:
     """Whose modules run."""
     keeps_packed_inputs: bool = False
     """4-bit products keep their input, as bitsandbytes' did before 0.43."""
+    repeats_keys: bool = False
+    """Keys and values are copied for every query head before a fused kernel takes them."""
 
     @property
     def unfused_attention(self) -> bool:
@@ -63,6 +65,15 @@ class Stack:
         do Megatron's.
         """
         return self.version < (5, 0) or self.kernels == "megatron"
+
+    @property
+    def checkpoints_around_units(self) -> bool:
+        """Whether FSDP's units run inside checkpoints, and know nothing of gradients before backward reaches them.
+
+        Before transformers 4.52 a model calls each layer through its checkpoint, and what it calls is the unit; since
+        then a layer checkpoints itself (modeling_layers.py, GradientCheckpointingLayer), inside the unit.
+        """
+        return self.version < (4, 52)
 
     @property
     def experts_are_modules(self) -> bool:
@@ -102,7 +113,15 @@ def traced(stack: Stack) -> Stack:
     return replace(TRACED, kernels=stack.kernels, keeps_packed_inputs=stack.keeps_packed_inputs)
 
 
-def stack_of(training: Training, *, own_modules: bool = True) -> Stack:
+_GQA_IN_SDPA = (4, 54)
+"""The first transformers that hands PyTorch's fused kernel fewer keys than queries (integrations/sdpa_attention.py)."""
+_ONE_FLASH_FUNCTION = (4, 48)
+"""The first that has one function for all models' flash attention (integrations/flash_attention.py)."""
+_REPEATED_FOR_FLASH = ("jamba", "mistral", "mixtral", "phi3", "phimoe", "qwen2", "qwen2_moe", "qwen2_vl", "starcoder2")
+"""Models whose own FlashAttention2 repeated keys and values before that (transformers 4.45.2, 4.47.1, models/*/)."""
+
+
+def stack_of(training: Training, *, model_type: str = "", own_modules: bool = True) -> Stack:
     """The stack of a scenario; transformers where the kernels' own modules are not walked.
 
     Versions before 5 are taken to run under the Trainer, which drops the outputs.
@@ -116,7 +135,17 @@ def stack_of(training: Training, *, own_modules: bool = True) -> Stack:
     if kernels in ("torchtune", "megatron") and own_modules:
         return Stack(kernels=kernels)
     version = version_of(training.kernels_version if kernels == training.kernels else None)
-    return Stack(version=version, releases_outputs=training.trainer != "none" or version < (5, 0))
+    return Stack(
+        version=version,
+        releases_outputs=training.trainer != "none" or version < (5, 0),
+        repeats_keys=_repeats_keys(training.attention, version, model_type),
+    )
+
+
+def _repeats_keys(attention: str, version: tuple[int, int], model_type: str) -> bool:
+    if attention == "flash":
+        return version < _ONE_FLASH_FUNCTION and model_type in _REPEATED_FOR_FLASH
+    return attention == "sdpa" and version < _GQA_IN_SDPA
 
 
 def kernels_that_run(training: Training) -> Kernels:

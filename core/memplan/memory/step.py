@@ -318,6 +318,15 @@ def _comes_back(
     return Candidate(gradient, left + walk.kept, communication, gradients, beside, layer=layer, begins=True)
 
 
+def _ending(fullest: Candidate, walk: LayerWalk, late: int, reducing: int) -> Iterator[Candidate]:
+    """A layer's last moments in backward, when only gradients of its input and weights are left: with what is gathered
+    `late` of the next layer, and with what is there more (or less) for reducing."""
+    ending = fullest._replace(peak=Peak(0, (0, 0, walk.input_bytes, walk.gradients)))
+    if late:
+        yield ending.with_more(late, 0)
+    yield ending._replace(communication=fullest.communication + reducing, where="reducing")
+
+
 def _backward(
     ends: EndsWalk, runs: tuple[Run, ...], kept: int, gathered: Gathering, held: int, *, every: bool
 ) -> Iterator[Candidate]:
@@ -340,8 +349,8 @@ def _backward(
         looked_at = {0, min(1, last), max(0, last - 1), last} if shards else {0, last}
         for done in range(run.count) if every else sorted(looked_at):
             next_unit = unit if done < run.count - 1 else before
-            arriving = next_unit.buffer if gathered.reshards else 0
-            waiting = unit.reduce_buffer if done else reducing
+            arriving = next_unit.ahead if gathered.reshards else 0
+            waiting = unit.behind if done else reducing
             still = held - done * unit.weights if held else unit.weights
             activations, done_gradients = left - (done + 1) * walk.kept, gradients + done * per_layer
             if gathered.holds_inputs:
@@ -351,15 +360,15 @@ def _backward(
             if every:
                 others = communication - (0 if held else unit.weights) - arriving
                 yield _comes_back(walk, activations, others, done_gradients, beside, layer)
-            yield Candidate(walk.backward, activations, communication, done_gradients, beside, layer=layer)
+            fullest = Candidate(walk.backward, activations, communication, done_gradients, beside, layer=layer)
+            yield fullest
             if shards:
-                communication += unit.reduce_buffer - unit.weights - waiting
-                reduced = Peak(0, (0, 0, walk.input_bytes, walk.gradients))
-                yield Candidate(reduced, activations, communication, done_gradients, beside, "reducing", layer)
+                late = next_unit.at_end - next_unit.ahead if gathered.reshards else 0
+                yield from _ending(fullest, walk, late, unit.reduce_buffer - unit.weights - waiting)
         gradients += run.count * per_layer
         left -= run.count * walk.kept
         held -= run.count * unit.weights if held else 0
-        reducing = unit.reduce_buffer
+        reducing = unit.behind
         position -= run.count
         if not walk.output_needs_grad:
             break

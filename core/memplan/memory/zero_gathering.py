@@ -12,11 +12,11 @@ The order of events, from DeepSpeed 0.19, zero/partitioned_param_coordinator.py:
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from memplan.architecture.dividing import share
 from memplan.architecture.parts import Architecture
-from memplan.memory.gathering import Gathering, Unit
+from memplan.memory.gathering import NOTHING, Gathering, Unit
 from memplan.memory.setup import Setup
 from memplan.memory.states import HeldTensor, layer_tensors, outer_tensors
 from memplan.memory.storage import rounded
@@ -51,7 +51,7 @@ def zero3_gathering(
     head = ends.largest_values if architecture.ends else 0
     passes = 3 if setup.checkpointing else 2
     return Gathering(
-        root=Unit(0, 0, 0, 0, ends.gradients),
+        root=replace(NOTHING, gradients=ends.gradients),
         layers={layer: _unit(one, ahead, sharding.reuse_distance, setup) for layer, one in layers.items()},
         reshards=True,
         at_start=ends.largest_bytes if architecture.starts else 0,
@@ -66,9 +66,12 @@ def _unit(layer: _Divided, ahead: int, reuse_distance: int, setup: Setup) -> Uni
     arriving = min(layer.num_bytes, round(min(layer.values, ahead + layer.largest_values) * width)) if ahead else 0
     return Unit(
         weights=layer.num_bytes if whole else layer.largest_bytes,
-        buffer=int(rounded(arriving)),
+        buffer=(buffer := int(rounded(arriving))),
+        ahead=buffer,
+        at_end=buffer,
         cast=0,
         reduce_buffer=0,
+        behind=0,
         gradients=layer.gradients,
     )
 

@@ -195,10 +195,10 @@ def scores(
     groups = spec.heads // spec.kv_heads
     fused = is_fused(ctx.setup.attention, spec)
     if fused and not _falls_back(ctx, spec):
+        if groups > 1 and (mask is not None or ctx.setup.stack.repeats_keys):
+            k, v = _repeated(ctx, spec, k), _repeated(ctx, spec, v)
         if mask is None:
             return products.flash_attention(tape, q, k, v, context_parts=parts)
-        if groups > 1:
-            k, v = _repeated(ctx, spec, k), _repeated(ctx, spec, v)
         if spec.alibi:
             # The model's mask is of numbers; autocast makes a copy.
             cast = tape.new(_square(ctx, spec), tape.autocast) if tape.autocast else None
