@@ -44,7 +44,8 @@ def read(keys: Keys, document: Document) -> None:
     reading.default("training.kernels", "litgpt", "its own modules")
     reading.default("training.loss", "chunked" if adapted else "plain", "litgpt's own loss")
     reading.default("training.attention", "sdpa", "litgpt calls PyTorch's own attention")
-    keys.section("data"), keys.section("eval"), keys.section("log")
+    for name in ("data", "eval", "log"):  # a class's name alone, or a mapping
+        keys.section(name) if isinstance(keys.content.get(name), dict) else keys.any(name)
 
 
 _PRECISION = {

@@ -23,13 +23,18 @@ from memplan.errors import MemplanError
 from memplan.exchange.documents import parse_document
 from memplan.exchange.export import EXPORT_FORMATS, export_scenario
 from memplan.exchange.importing import import_documents
+from memplan.exchange.settling import field_applies, field_paths
+from memplan.plan.edit import value_at
 from memplan.plan.file import save_plan
+from memplan.plan.hardware import Hardware
 from memplan.plan.scenario import Plan, Scenario
-from tests.core.plan_strategies import scenarios
+from memplan.plan.training import Training
+from tests.core.plan_strategies import scenarios, sections
 
 Content = dict[str, Any]
 MODEL = {"catalog": "meta-llama/Llama-3.2-1B"}
 """Stored in bf16, and torchtune has a builder of it."""
+DEVICE = "a100-80gb-sxm"
 LLAMA_TARGETS = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")
 
 
@@ -332,6 +337,42 @@ def test_a_person_reads_the_same_scenario_back(form: str) -> None:
         assert imported.scenario.training == scenario.training
         assert imported.scenario.hardware == scenario.hardware
         assert not [note for note in imported.notes if note.kind == "ignored" and "known" in note.words]
+
+    check()
+
+
+NOT_THE_RUNS = {"hardware.device", "hardware.devices_per_node", "hardware.used_by_others_bytes", "hardware.headroom"}
+
+
+def odd_plans() -> st.SearchStrategy[Scenario]:
+    """Any training on any hardware, however unwise; the model and the device are of the catalog."""
+    return st.builds(
+        lambda training, hardware: Scenario.model_validate(
+            {"model": MODEL, "training": training.model_dump(), "hardware": {**hardware.model_dump(), "device": DEVICE}}
+        ),
+        sections(Training).filter(lambda training: training.method != "inference"),
+        sections(Hardware).filter(lambda hardware: hardware.devices == 1 or hardware.sharding.strategy != "none"),
+    )
+
+
+@pytest.mark.parametrize("form", [form for form in SAYS if form != "script"])
+def test_an_odd_plan_comes_back_with_what_was_not_said(form: str) -> None:
+    """What an export says, and what it says that it does not, are together the scenario."""
+
+    @settings(max_examples=25, deadline=None)
+    @given(odd_plans())
+    def check(scenario: Scenario) -> None:
+        exported = export_scenario(scenario, form)
+        document = parse_document(exported.text.encode(), f"recipe{exported.suffix}", exported.suffix[1:])
+        told = {one.path: value_at(scenario, one.path) for one in exported.unsaid}
+        answers = {path: value for path, value in told.items() if value is not None}
+        imported = import_documents([document], {**answers, "hardware.device": DEVICE, "model": MODEL})
+        assert imported.scenario is not None
+        method, strategy = scenario.training.method, scenario.hardware.sharding.strategy
+        for path in field_paths():
+            concerns = path.startswith(EXPORT_FORMATS[form].concerns) and path not in NOT_THE_RUNS
+            if concerns and field_applies(path, method, strategy) and value_at(scenario, path) is not None:
+                assert value_at(imported.scenario, path) == value_at(scenario, path), path
 
     check()
 

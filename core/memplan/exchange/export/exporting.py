@@ -81,7 +81,7 @@ def export_scenario(scenario: Scenario, format_id: str) -> Exported:
     lines = [f"{form.title}, written by memplan {__version__} for {printable(scenario.name)}"]
     lines.append(f"{verdict_sentence(estimate(scenario))} ({scenario.hardware.devices} x {scenario.hardware.device})")
     if found:
-        lines.append(f"Not said here: {'; '.join(f'{one.title} {one.words}' for one in found)}")
+        lines.append(f"Not said here: {'; '.join(f'{one.title} {printable(one.words)}' for one in found)}")
     return Exported(form.write(scenario, "\n".join(lines)), form.suffix, found)
 
 
@@ -94,7 +94,14 @@ def unsaid(scenario: Scenario, readings: Sequence[Reading]) -> tuple[Unsaid, ...
         answers |= {path: value_at(scenario, path) for path in asked}
         settled = settle(readings, answers, scenario.name)
     assert settled.scenario is not None, "whatever is asked was answered"
-    return tuple(_differences(scenario, settled.scenario, asked))
+    first = tuple(_differences(scenario, settled.scenario, asked))
+    # Once those are set by hand, others may apply that did not before: the packing, where the method was another.
+    told = {one.path: value for one in first if (value := value_at(scenario, one.path)) is not None}
+    again = settle(readings, {**answers, **told}, scenario.name)
+    if again.scenario is None:
+        return first
+    rest = _differences(scenario, again.scenario, set())
+    return (*first, *(one for one in rest if one.path not in told))
 
 
 def _differences(wanted: Scenario, found: Scenario, asked: set[str]) -> Iterator[Unsaid]:

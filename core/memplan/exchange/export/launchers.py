@@ -72,14 +72,19 @@ def accelerate(scenario: Scenario) -> dict[str, Any]:
     if kind == "DEEPSPEED":
         content["deepspeed_config"] = _inner_deepspeed(scenario)
     if hardware.tensor_parallel > 1 or hardware.context_parallel > 1:
-        groups = devices // (hardware.tensor_parallel * hardware.context_parallel)
-        content["parallelism_config"] = {
-            "parallelism_config_dp_replicate_size": 1 if kind == "FSDP" else max(1, groups),
-            "parallelism_config_dp_shard_size": max(1, groups) if kind == "FSDP" else 1,
-            "parallelism_config_tp_size": hardware.tensor_parallel,
-            "parallelism_config_cp_size": hardware.context_parallel,
-        }
+        content["parallelism_config"] = _parallelism(scenario, kind)
     return content
+
+
+def _parallelism(scenario: Scenario, kind: str) -> dict[str, int]:
+    """Sizes that are all processes together, where devices come in whole groups."""
+    hardware = scenario.hardware
+    sizes = {"tp": hardware.tensor_parallel, "cp": hardware.context_parallel}
+    groups, rest = divmod(hardware.devices, sizes["tp"] * sizes["cp"])
+    if groups and not rest:
+        copies, parts = (1, groups) if kind == "FSDP" else (groups, 1)
+        sizes = {"dp_replicate": copies, "dp_shard": parts, **sizes}
+    return {f"parallelism_config_{word}_size": size for word, size in sizes.items()}
 
 
 def _inner_deepspeed(scenario: Scenario) -> dict[str, Any]:
