@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -28,7 +27,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from memplan import COUNTS, COUNTS_IN_TOKENS, Unit, parse_count
+from memplan import Unit
+from memplan_gui.presenters.typed import typed_count
 from memplan_gui.presenters.words import bytes_text, count_text, fraction_text, parse_bytes, parse_fraction
 
 
@@ -157,14 +157,14 @@ class IntegerEdit(ParsedEdit):
     def __init__(
         self, *, doubling: bool = False, optional: bool = False, unit: str = "", parent: QWidget | None = None
     ) -> None:
-        super().__init__(_optional(lambda text: _count(text, unit), optional), _optional_text(count_text), parent)
+        super().__init__(_optional(lambda text: typed_count(text, unit), optional), _optional_text(count_text), parent)
         self._doubling, self._unit = doubling, unit
         self.setPlaceholderText("not given" if optional else "")
         self.textChanged.connect(self._say_in_full)
 
     def _say_in_full(self, text: str) -> None:
         try:
-            number = count_text(_count(text, self._unit))
+            number = count_text(typed_count(text, self._unit))
         except ValueError:
             number = ""
         is_short = number and text.strip()[-1:].isalpha()
@@ -370,18 +370,6 @@ def is_undo(event: QEvent) -> bool:
     return event.type() == QEvent.Type.ShortcutOverride and (
         event.matches(QKeySequence.StandardKey.Undo) or event.matches(QKeySequence.StandardKey.Redo)  # type: ignore[attr-defined]  # the type says what event it is
     )
-
-
-_GROUPED = re.compile(r"^\s*\d{1,3}([,\u2009\u00a0 ]\d{3})+\s*$")
-
-
-def _count(text: str, unit: str) -> int:
-    """Commas and spaces stand between groups of three digits: "1,5" is no 15."""
-    if _GROUPED.match(text):
-        return parse_count(re.sub(r"\D", "", text))
-    if "," in text:
-        raise ValueError(f"{text.strip()!r} is not a count; write {COUNTS_IN_TOKENS if unit == 'tokens' else COUNTS}.")
-    return parse_count(text, unit)
 
 
 def _optional(read: Callable[[str], Any], optional: bool) -> Callable[[str], Any]:

@@ -135,6 +135,38 @@ def test_commas_and_spaces_stand_between_groups_of_three(
     assert length.value() == value
 
 
+@pytest.mark.parametrize(("typed", "value"), [("8.192", 8192), ("131 072", 131072), ("1,5M", 1_500_000)])
+def test_counts_are_read_as_they_are_written_elsewhere(
+    qtbot: QtBot, length: IntegerEdit, typed: str, value: int
+) -> None:
+    length.edited.connect(length.set_value)
+    type_over(qtbot, length, typed)
+    qtbot.keyClick(length, Qt.Key.Key_Return)
+    assert length.value() == value
+
+
+@pytest.mark.parametrize(("typed", "value"), [("1,5", 3 * GIB // 2), ("1.5 GiB", 3 * GIB // 2), ("0,500", GIB // 2)])
+def test_a_comma_may_stand_before_the_fraction(qtbot: QtBot, typed: str, value: int) -> None:
+    editor = BytesEdit()
+    qtbot.addWidget(editor)
+    editor.edited.connect(editor.set_value)
+    qtbot.keyClicks(editor, typed)
+    qtbot.keyClick(editor, Qt.Key.Key_Return)
+    assert editor.value() == value
+
+
+def test_what_means_two_things_is_asked_about(qtbot: QtBot) -> None:
+    editor = BytesEdit()
+    qtbot.addWidget(editor)
+    editor.set_value(GIB)
+    said: list[str] = []
+    editor.unreadable.connect(said.append)
+    type_over(qtbot, editor, "1,500 GiB")
+    qtbot.keyClick(editor, Qt.Key.Key_Return)
+    assert editor.value() == GIB
+    assert said == ["'1,500 GiB' can be read in two ways; write 1500 or 1.500."]
+
+
 def test_rounded_bytes_are_not_read_again(qtbot: QtBot) -> None:
     editor = BytesEdit()
     qtbot.addWidget(editor)

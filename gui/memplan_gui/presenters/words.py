@@ -6,6 +6,7 @@ import re
 
 from memplan import UNIT_BYTES, UNIT_NAMES, Unit, format_bytes
 from memplan_gui.charts.scale import grouped
+from memplan_gui.presenters.typed import plain_number
 
 CHOICE_TITLES: dict[str, str] = {
     # method
@@ -105,13 +106,13 @@ def choice_title(field: str, choice: str) -> str:
 def parse_bytes(text: str, unit: Unit) -> int:
     """Read an amount of memory: "1.5 GiB", "800 MB"; a bare number is in the unit that the window shows.
 
-    >>> parse_bytes("1.5", "gib") == parse_bytes("1.5 GiB", "gb") == 3 * 2**29
+    >>> parse_bytes("1.5", "gib") == parse_bytes("1.5 GiB", "gb") == parse_bytes("1,5 GiB", "gb") == 3 * 2**29
     True
 
     Raises:
         ValueError: what was found and what can be read.
     """
-    found = _BYTES.match(text)
+    found = _BYTES.match(plain_number(text))
     if not found:
         raise ValueError(f"{text.strip()!r} is not an amount of memory; write 1.5 {UNIT_NAMES[unit]} or 800 MiB.")
     number, letter, binary = found.groups()
@@ -124,13 +125,13 @@ def parse_bytes(text: str, unit: Unit) -> int:
 def parse_fraction(text: str) -> float:
     """Read per cent, as they are written: "5%", "5 %" and "5" are the same, and "0.5" is half of one per cent.
 
-    >>> parse_fraction("5%"), parse_fraction("5"), parse_fraction("0.5")
-    (0.05, 0.05, 0.005)
+    >>> parse_fraction("5%"), parse_fraction("5"), parse_fraction("0.5"), parse_fraction("7,5 %")
+    (0.05, 0.05, 0.005, 0.075)
 
     Raises:
         ValueError: what was found and what can be read.
     """
-    found = _FRACTION.match(text)
+    found = _FRACTION.match(plain_number(text))
     if not found:
         raise ValueError(f"{text.strip()!r} is not a share in per cent; write 5 or 7.5 %.")
     return round(float(found[1]) / 100, 12)
