@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from PySide6.QtCore import QSize, Qt
-from PySide6.QtGui import QFontDatabase, QGuiApplication
+from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QDialog,
@@ -20,7 +20,7 @@ from PySide6.QtWidgets import (
 from memplan import EXPORT_FORMATS, Exported, MemplanError, Scenario, export_scenario
 from memplan_gui.fields import ChoiceEdit
 from memplan_gui.figure_table import FigureTable
-from memplan_gui.pieces import column, label, row, scaled, shown
+from memplan_gui.pieces import column, fixed_font, label, row, scaled, shown, window_size
 from memplan_gui.plain_table import PlainModel
 from memplan_gui.presenters.exchange import NOT_SAID_TITLES, about_words, unsaid_rows, unsaid_sentence
 from memplan_gui.presenters.make_fit import FigureRows
@@ -43,7 +43,7 @@ class ExportDialog(QDialog):
         self.found: Exported | None = None
         self.is_wanted = False
         self.setWindowTitle("Export configuration")
-        self.resize(SIZE)
+        self.resize(window_size(SIZE))
         self.scenario = ChoiceEdit([(one.name or "unnamed", str(at)) for at, one in enumerate(scenarios)])
         self.format = ChoiceEdit([(form.title, key) for key, form in EXPORT_FORMATS.items()])
         self.scenario.set_value(str(current))
@@ -54,7 +54,7 @@ class ExportDialog(QDialog):
         self.text.setReadOnly(True)
         self.text.setTabChangesFocus(True)
         self.text.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
-        self.text.setFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont))
+        self.text.setFont(fixed_font())
         self.text.setAccessibleName("The file")
         self.unsaid_title = label("", "section", wraps=True)
         self.unsaid = PlainModel(NOT_SAID_TITLES, theme)

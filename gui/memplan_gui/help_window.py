@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QLineEdit, QSplitter, QTextBrowser, QTreeWidget, Q
 
 from memplan import MemplanError
 from memplan_gui.help_text import page_document
-from memplan_gui.pieces import column, label, row, scaled, tool_button
+from memplan_gui.pieces import column, label, row, scaled, tool_button, window_size
 from memplan_gui.presenters.help import PAGES, HelpPages, topic_of_link
 from memplan_gui.theme import Theme
 
@@ -64,7 +64,7 @@ class HelpWindow(QWidget):
         self._places: dict[str, int] = {}
         self.setWindowTitle("Help — memplan")
         self.setMinimumSize(LEAST_SIZE)
-        self.resize(SIZE)
+        self.resize(window_size(SIZE))
         self.search = QLineEdit()
         self.search.setPlaceholderText("Search in Help")
         self.search.setAccessibleName("Search in Help")
@@ -120,7 +120,7 @@ class HelpWindow(QWidget):
         halves.addWidget(side)
         halves.addWidget(self.page)
         halves.setStretchFactor(1, 1)
-        halves.setSizes([scaled(CONTENTS_WIDTH, 1.2), SIZE.width()])
+        halves.setSizes([scaled(CONTENTS_WIDTH, 1.7), SIZE.width()])
         column(self).addWidget(halves)
         self.setObjectName("help")
 

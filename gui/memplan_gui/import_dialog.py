@@ -34,12 +34,12 @@ from memplan import (
     model_answer,
     parse_count,
 )
-from memplan_gui.pieces import column, label, shown, tip
+from memplan_gui.pieces import column, label, shown, tip, window_size
 from memplan_gui.presenters.exchange import note_words
 
 SIZE = QSize(920, 640)
-WHERE_WIDTH = 320
 PADDING = 8
+LINE_GAP = 6
 
 
 class WrappingDelegate(QStyledItemDelegate):
@@ -52,7 +52,7 @@ class WrappingDelegate(QStyledItemDelegate):
             width = max(60, tree.columnWidth(index.column()) - PADDING)
             room = QRect(0, 0, width, 10_000)
             needed = option.fontMetrics.boundingRect(room, Qt.TextFlag.TextWordWrap, str(index.data() or ""))
-            hint.setHeight(max(hint.height(), needed.height() + 2))
+            hint.setHeight(max(hint.height(), needed.height() + LINE_GAP))
         return hint
 
 
@@ -66,7 +66,7 @@ class ImportDialog(QDialog):
         self._paths = paths
         self._fields: dict[str, QLineEdit] = {}
         self.setWindowTitle("Import")
-        self.resize(SIZE)
+        self.resize(window_size(SIZE))
         layout = column(self, spacing=12, margins=(16, 16, 16, 16))
         files = "\n".join(f"{Path(file).name}: {title}" for file, title in imported.files)
         layout.addWidget(label(files, wraps=True))
@@ -178,7 +178,7 @@ def _tree() -> QTreeWidget:
     header.setStretchLastSection(False)
     header.setSectionResizeMode(0, QHeaderView.ResizeMode.ResizeToContents)
     header.setSectionResizeMode(1, QHeaderView.ResizeMode.Stretch)
-    header.resizeSection(2, WHERE_WIDTH)
+    header.setSectionResizeMode(2, QHeaderView.ResizeMode.Stretch)
     tree.setTextElideMode(Qt.TextElideMode.ElideMiddle)
     header.sectionResized.connect(lambda: tree.scheduleDelayedItemsLayout())  # lines break anew at another width
     return tree

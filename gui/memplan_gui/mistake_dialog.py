@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QSize, Qt
-from PySide6.QtGui import QFontDatabase, QGuiApplication
+from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QPlainTextEdit, QPushButton, QStyle, QWidget
 
-from memplan_gui.pieces import column, label, row, scaled, shown
+from memplan_gui.pieces import column, fixed_font, label, row, scaled, shown
 
 WIDTH = 520
 DETAILS_SIZE = QSize(480, 180)
@@ -31,7 +31,7 @@ class MistakeDialog(QDialog):
         self._report = report
         self.details = QPlainTextEdit(report)
         self.details.setReadOnly(True)
-        self.details.setFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont))
+        self.details.setFont(fixed_font())
         self.details.setAccessibleName("Details of the mistake")
         self.details.setMinimumSize(DETAILS_SIZE)
         self.details.setTabChangesFocus(True)

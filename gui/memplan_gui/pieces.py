@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QSize, Qt
+from PySide6.QtGui import QFont, QFontDatabase, QGuiApplication
 from PySide6.QtWidgets import (
     QApplication,
     QBoxLayout,
@@ -32,6 +33,21 @@ def scaled(pixels: int, most: float = 4.0) -> int:
     """A width or height that holds text, at the text size that the person has; at most so many times as much."""
     size = QApplication.font().pixelSize()
     return round(pixels * min(max(1.0, size / PLAIN_PIXELS), most))
+
+
+def window_size(usual: QSize) -> QSize:
+    """How large a dialog opens: larger text needs more room, as far as the screen has it."""
+    room = QGuiApplication.primaryScreen().availableSize()
+    return (
+        QSize(scaled(usual.width(), MOST_WIDER), scaled(usual.height(), MOST_WIDER)).boundedTo(room).expandedTo(usual)
+    )
+
+
+def fixed_font() -> QFont:
+    """The font of files and reports, in the size of all text."""
+    font = QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont)
+    font.setPixelSize(QApplication.font().pixelSize())
+    return font
 
 
 def row(owner: QWidget | None = None, *, spacing: int = 0, margins: Margins = NONE) -> QHBoxLayout:

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from itertools import combinations
+from pathlib import Path
 from typing import TypeVar
 
 import pytest
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QFont
-from PySide6.QtWidgets import QAbstractButton, QApplication, QComboBox, QLabel, QPlainTextEdit, QWidget
+from PySide6.QtWidgets import QAbstractButton, QApplication, QComboBox, QLabel, QMessageBox, QPlainTextEdit, QWidget
 from pytestqt.qtbot import QtBot
 
+from memplan import import_files
+from memplan_gui import dialogs
 from memplan_gui.document import PlanDocument
+from memplan_gui.export_dialog import ExportDialog
 from memplan_gui.first_plan import example_plan
 from memplan_gui.flow_row import FlowRow
+from memplan_gui.import_dialog import ImportDialog
+from memplan_gui.mistake_dialog import MistakeDialog
 from memplan_gui.said import Said
 from memplan_gui.scroller import Scroller
 from memplan_gui.settings import Settings
@@ -156,6 +162,30 @@ def test_no_words_are_cut_and_nothing_overlaps_in_any_view(sized_window: Window,
             found = [*cut_words(window), *overlaps(window), *beside_the_window(window)]
             problems += [f"{size.toTuple()} {title}: {words}" for words in found]
     assert not problems, "\n".join(problems)
+
+
+def test_no_words_are_cut_in_dialogs(sized_window: Window, monkeypatch: pytest.MonkeyPatch) -> None:
+    recipe = sorted((Path(__file__).parents[1] / "core/exchange/files/axolotl").glob("*.y*ml"))[0]
+    scenarios = sized_window.document.plan.scenarios
+    asked: list[QMessageBox] = []
+    monkeypatch.setattr(QMessageBox, "exec", lambda box: asked.append(box))
+    dialogs.ask_about_changes(sized_window, "a plan")
+    dialogs.show_problem(sized_window, "A problem", "What it is.")
+    made = (
+        ImportDialog(sized_window, [recipe], import_files([recipe])),
+        ExportDialog(sized_window, scenarios, 0, "axolotl", sized_window._theme),
+        MistakeDialog(sized_window, "a report", is_kept=True),
+        *asked,
+    )
+    for dialog in made:
+        dialog.show()
+        for _ in range(4):
+            QApplication.processEvents()
+        problems = [*cut_words(dialog), *overlaps(dialog)]
+        assert not problems, "\n".join(problems)
+        dialog.close()
+    for dialog in (*made[:2], *asked):
+        dialog.deleteLater()
 
 
 def test_the_plan_is_whole_beside_the_answer(sized_window: Window, pixels: int) -> None:
