@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -48,8 +49,10 @@ class Heard:
 
 
 @pytest.fixture
-def document(qapp: object) -> PlanDocument:
-    return PlanDocument()
+def document(qapp: object) -> Iterator[PlanDocument]:
+    document = PlanDocument()
+    yield document
+    document.undo_stack.clear()  # the steps know the document: whichever Python collected first, the other would miss it
 
 
 def test_an_edit_changes_one_value_and_says_which(document: PlanDocument) -> None:
