@@ -82,7 +82,8 @@ def _dress_block(block: QTextBlock, level: int, theme: Theme) -> None:
         form.setBottomMargin(0.9 * body if last else 0)
         form.setNonBreakableLines(False)  # a formula that is too long goes on in the next line
     elif not in_table:
-        form.setBottomMargin(0.25 * body if block.textList() is not None else 0.7 * body)
+        goes_on = block.textList() is not None and block.next().textList() is not None
+        form.setBottomMargin((0.25 if goes_on else 0.7) * body)
         form.setTopMargin(0)
     if not _is_code(block) and not in_table:
         form.setLineHeight(LINE_HEIGHT, QTextBlockFormat.LineHeightTypes.ProportionalHeight.value)

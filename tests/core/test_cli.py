@@ -696,3 +696,12 @@ def test_an_empty_name_is_refused_in_words(
 def test_a_search_may_have_no_words(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["catalog", "devices", ""]) == 0
     assert capsys.readouterr().out
+
+
+def test_lengths_are_written_as_people_write_them(capsys: pytest.CaptureFixture[str]) -> None:
+    """`--sequence 8k` is a context of 8192 tokens, as in the window."""
+    asked = ("estimate", "meta-llama/Llama-3.2-1B", "--device", "h100-sxm", "--json", "--sequence")
+    written, counted = (printed_json(capsys, *asked, length) for length in ("8k", "8192"))
+    assert written == counted
+    assert run([*asked, "many"]) == 2
+    assert "write 4096, 8k (8192)" in capsys.readouterr().err

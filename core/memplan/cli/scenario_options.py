@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from memplan.cli.source import Source
     from memplan.plan.field_facts import FieldFacts
 
+_SIGNED = re.compile(r"\s*[+-]?\d+\s*$")
 FIELDS = {
     "method": "training.method",
     "device": "hardware.device",
@@ -42,12 +44,31 @@ class ScenarioCommand(click.Command):
         return [_option(name, facts_at(Scenario, path)) for name, path in FIELDS.items()]
 
 
+class _Count(click.IntRange):
+    """A whole number as people write it: 4096, 8k."""
+
+    def __init__(self, field: FieldFacts) -> None:
+        super().__init__(int(field.minimum or 0), None if field.maximum is None else int(field.maximum))
+        self._unit = field.unit
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Read it in the field's unit, then hold it against the range."""
+        from memplan.units import parse_count
+
+        if isinstance(value, str) and not _SIGNED.match(value):
+            try:
+                value = parse_count(value, self._unit)
+            except ValueError as problem:
+                self.fail(str(problem), param, ctx)
+        return super().convert(value, param, ctx)
+
+
 def _option(name: str, field: FieldFacts) -> click.Option:
     kind: click.ParamType[Any] = click.STRING
     if field.kind == "choice":
         kind = click.Choice(field.choices)
     elif field.kind == "whole number":
-        kind = click.IntRange(int(field.minimum or 0), None if field.maximum is None else int(field.maximum))
+        kind = _Count(field)
     metavar = {"choice": None, "whole number": "N"}.get(field.kind, "ID")
     return click.Option([f"--{name}"], type=kind, metavar=metavar, help=field.description)
 

@@ -75,7 +75,7 @@ def lever_card(offer: LeverOffer, now: Verdict, unit: Unit) -> LeverCard:
         is_on=offer.state == "on",
         applies=applies,
         then=offer.verdict if offer.state == "off" and offer.verdict != now else None,
-        tip=f"{offer.sentence} {offer.price}",
+        tip=f"{offer.lever.does} {offer.sentence} {offer.price}",
     )
 
 
