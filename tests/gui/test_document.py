@@ -138,6 +138,7 @@ def test_undo_leads_back_through_every_step_and_redo_forth(edits: list[tuple[str
         seen.pop()
         assert document.plan == seen[-1]
     assert document.plan == end
+    stack.clear()
 
 
 def test_saving_makes_it_clean_and_undoing_past_that_dirty(document: PlanDocument, tmp_path: Path) -> None:
