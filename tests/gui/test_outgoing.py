@@ -169,3 +169,10 @@ def test_names_do_no_harm_and_tables_hold_their_columns() -> None:
     rows = list(csv.reader(io.StringIO(as_csv(NAMES))))
     assert rows == [["", "'=1+1", "a|b"], ["Peak, GiB", "1.50", "-2.5"], ["Verdict", "Fits", "'@x"]]
     assert Amounts("gb").titled("Usable") == "Usable, GB"
+
+
+def test_a_picture_says_on_how_many_devices(window: Window) -> None:
+    window.document.edit(window.document.full_path("hardware.devices"), 16)
+    showing = window.answer_panel.showing()
+    assert showing is not None
+    assert "16 × " in showing.subtitle

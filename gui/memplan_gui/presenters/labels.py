@@ -37,12 +37,12 @@ def anchor(heading: str) -> str:
 
 def picture_subtitle(scenario: Scenario, estimate: Estimate, *more: str) -> str:
     """What a picture of a chart is about, for who sees it away from the plan; more of it behind."""
-    training = scenario.training
+    training, devices = scenario.training, scenario.hardware.devices
     parts = (
         estimate.model_name,
         choice_title("method", training.method),
         f"{training.micro_batch} × {training.sequence_length} tokens",
-        estimate.device_name,
+        f"{devices} × {estimate.device_name}" if devices > 1 else estimate.device_name,
         *more,
     )
     return " · ".join(parts)
