@@ -15,9 +15,9 @@ SLACK = 4
 class FlowRow(QWidget):
     """Controls side by side, some of them at the right end, in as many lines as they take."""
 
-    def __init__(self, left: tuple[QWidget, ...], right: tuple[QWidget, ...] = ()) -> None:
+    def __init__(self, left: tuple[QWidget, ...], right: tuple[QWidget, ...] = (), *, line_gap: int = GAP) -> None:
         super().__init__()
-        self._left, self._right = left, right
+        self._left, self._right, self._line_gap = left, right, line_gap
         for widget in (*left, *right):
             widget.setParent(self)
         policy = QSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Preferred)
@@ -82,7 +82,7 @@ class FlowRow(QWidget):
                     left = width - sum(other.width() + GAP for _, other in line[at:]) + GAP
                 placed.append((widget, QRect(left, top + (height - size.height()) // 2, size.width(), size.height())))
                 left += size.width() + GAP
-            top += height + GAP
+            top += height + self._line_gap
         return placed
 
     def _place(self) -> None:

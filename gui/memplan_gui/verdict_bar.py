@@ -15,6 +15,8 @@ from memplan_gui.theme import Theme
 
 ICON_SIZE = 40
 NARROW = 300
+LINK_ROOM = 6
+"""What the frame of a link takes beside its words."""
 PAUSE_MS = 700
 """How long nothing changes before a verdict is read aloud."""
 
@@ -76,7 +78,7 @@ class VerdictBar(QWidget):
         words = column(spacing=2)
         words.addLayout(head)
         words.addWidget(self._detail)
-        words.addWidget(FlowRow((self._recipe, self._basis)))
+        words.addWidget(FlowRow((self._recipe, self._basis), line_gap=0))
         words.addWidget(self._measured)
         whole = row(self, spacing=12)
         whole.addWidget(self._icon, 0, Qt.AlignmentFlag.AlignTop)
@@ -100,6 +102,8 @@ class VerdictBar(QWidget):
         self._recipe_words = f"{view.recipe} · Basis: {view.basis}{host}"
         self._recipe.setText(f"{view.recipe}{host}")
         self._basis.setText(f"Basis: {view.basis}")
+        self._basis.ensurePolished()
+        self._basis.setMaximumWidth(self._basis.fontMetrics().horizontalAdvance(self._basis.text()) + LINK_ROOM)
         self._basis.setAccessibleName(f"Basis: {view.basis}. Show the evidence")
         self._basis.setToolTip(tip(f"{view.basis_sentence}\nShow the evidence"))
         shown(self._basis, True)

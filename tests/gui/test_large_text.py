@@ -93,7 +93,7 @@ def cut_words(window: QWidget) -> list[str]:
         if is_cut:
             found.append(f"{label.text()!r}: {label.width()} × {label.height()}")
     for button in shown(window, QAbstractButton):
-        needed = button.sizeHint()
+        needed = button.sizeHint().boundedTo(button.maximumSize())
         is_card = button.metaObject().className() == "LeverButton"  # it cuts its words itself, with a tooltip
         if not is_card and button.text() and (button.width() < needed.width() or button.height() < needed.height()):
             found.append(f"{button.text()!r}: {button.width()} × {button.height()}, needs {needed.toTuple()}")
