@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import io
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
-from benchmarks.timing import Timing, time_calls, time_to_marks
+from benchmarks.timing import Spent, Timing, table, time_calls, time_to_marks
 
 
 def test_median_ratio_and_99th_percentile() -> None:
@@ -39,3 +42,13 @@ def test_marks_are_timed_from_the_launch(tmp_path: Path) -> None:
 def test_a_program_that_ends_without_its_mark_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(RuntimeError, match="lost my way"):
         time_to_marks([sys.executable, "-c", "import sys; sys.exit('lost my way')"], ["one"], home=str(tmp_path))
+
+
+def test_a_table_is_read_in_a_terminal_of_80_characters() -> None:
+    spent = [Spent(12.3456, 12.3456)] * 100
+    timings = [Timing.of("a name that is long enough to take more than one line", spent)]
+    console = Console(width=80, file=io.StringIO(), force_terminal=False)
+    console.print(table("Long", [*timings, replace(timings[0], beside=timings[0])]))
+    assert isinstance(console.file, io.StringIO)
+    last = console.file.getvalue().rstrip().splitlines()
+    assert any(line.split()[-6:] == ["12345.60"] * 4 + ["100", "1.00"] for line in last)
