@@ -146,19 +146,19 @@ def time_views(window: Window) -> list[Timing]:
         views.show_view(title)
         settle()
     memory = time_edits(window, MEMORY, turns, 2 * RUNS)
-    beside = Timing.of(f"{MEMORY} in front: edit → painted", [answered for answered, _ in memory])
-    found = [beside, Timing.of("    levers and tabs too", [painted for _, painted in memory], beside)]
+    beside = Timing.of(MEMORY, [answered for answered, _ in memory])
+    found = [beside, Timing.of("  levers and tabs too", [painted for _, painted in memory], beside)]
     for kind, field in enumerate(FIELDS):
         of_a_kind = memory[(kind - WARM_UPS) % len(FIELDS) :: len(FIELDS)]
-        found.append(Timing.of(f"    {field}", [one for one, _ in of_a_kind], beside))
+        found.append(Timing.of(f"  {field.removeprefix('training.')}", [one for one, _ in of_a_kind], beside))
     for title in views.titles[1:]:
         if title == "Map":
             painted, mapped = time_map(window)
-            found.append(Timing.of("Map in front: edit → painted", painted, beside))
-            found.append(Timing.of("    another map too", mapped, beside))
+            found.append(Timing.of(title, painted, beside))
+            found.append(Timing.of("  another map too", mapped, beside))
         else:
             edits = time_edits(window, title, turns)
-            found.append(Timing.of(f"{title} in front: edit → painted", [one for one, _ in edits], beside))
+            found.append(Timing.of(title, [one for one, _ in edits], beside))
     return found
 
 
@@ -169,4 +169,4 @@ def measure() -> Table:
         timings = time_views(window)
         window.document.undo_stack.setClean()  # nothing to ask about on the way out
         window.close()
-    return table("An edit, every view open", timings)
+    return table("From an edit to its paint, every view open, by the view in front", timings)

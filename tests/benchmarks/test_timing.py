@@ -45,10 +45,10 @@ def test_a_program_that_ends_without_its_mark_is_an_error(tmp_path: Path) -> Non
 
 
 def test_a_table_is_read_in_a_terminal_of_80_characters() -> None:
-    spent = [Spent(12.3456, 12.3456)] * 100
+    spent = [Spent(2.2616, 2.2616)] * 100
     timings = [Timing.of("a name that is long enough to take more than one line", spent)]
     console = Console(width=80, file=io.StringIO(), force_terminal=False)
     console.print(table("Long", [*timings, replace(timings[0], beside=timings[0])]))
     assert isinstance(console.file, io.StringIO)
     last = console.file.getvalue().rstrip().splitlines()
-    assert any(line.split()[-6:] == ["12345.60"] * 4 + ["100", "1.00"] for line in last)
+    assert any(line.split()[-6:] == ["2261.60"] * 4 + ["100", "1.00"] for line in last)
