@@ -154,7 +154,7 @@ def time_starts(
 def table(title: str, timings: Sequence[Timing]) -> Table:
     """A table of medians, 99th percentiles, the same of CPU time, and ratios to a row above; 80 characters wide."""
     result = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left", title_style="bold")
-    result.add_column("what", overflow="fold", min_width=24)
+    result.add_column("what", overflow="fold", min_width=20)
     for heading in ("median\nms", "99%\nms", "CPU\nms", "CPU\n99%", "runs", "ratio"):
         result.add_column(heading, justify="right")
     for timing in timings:
