@@ -45,7 +45,30 @@ def read(keys: Keys, document: Document) -> None:
         reading.state("hardware.sharding.strategy", kind, value="none", weak=True)
         if "hardware.devices" not in reading.stated:
             reading.state("hardware.devices", kind, value=1, weak=True)
+    _state_older_matrices(keys)
     state_parallelism(keys.section("parallelism_config"))
+    _tell_what_is_not_counted(keys, word)
+
+
+def _state_older_matrices(keys: Keys) -> None:
+    """accelerate 1.3 to 1.8 divided matrices by a plugin of its own; all processes are one group."""
+    reading, size = keys.reading, keys.section("tp_config").whole("tp_size")
+    if size is not None and size.value > 1:
+        reading.state("hardware.tensor_parallel", size)
+        reading.default(
+            "hardware.sharding.strategy", "none", f"{size.key} divides the matrices, nothing else is divided"
+        )
+
+
+def _tell_what_is_not_counted(keys: Keys, kind: str) -> None:
+    reading = keys.reading
+    backend = keys.section("dynamo_config").text("dynamo_backend") or keys.text("dynamo_backend")
+    if backend is not None and backend.value.lower() not in ("no", "eager"):
+        reading.leave_out(backend, "compiled kernels keep less; eager ones are counted")
+    if (host := keys.switch("use_cpu")) and host.value:
+        reading.leave_out(host, "it runs on the host, where nothing is counted; a device is")
+    if kind in ("TPU", "XLA"):
+        reading.leave_out(keys.text("distributed_type"), "XLA lays out a step in its own way; PyTorch's own is counted")
 
 
 def _state_nodes(keys: Keys) -> None:
