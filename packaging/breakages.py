@@ -71,7 +71,7 @@ BREAKAGES = (
     Breakage(gone, "numpy", "numpy"),
     Breakage(gone, "pydantic_core", "pydantic_core"),
     Breakage(gone, "libpython*.so*", "libpython"),
-    Breakage(cut_short, "base_library.zip", "base_library"),
+    Breakage(cut_short, "base_library.zip", "encodings"),
 )
 
 

@@ -7,6 +7,7 @@ set -euo pipefail
 deb=$(realpath "$1") plan=$(realpath "$2") picture=$(realpath -m "$3")
 suite=${SUITE:-bookworm} mirror=${MIRROR:-http://deb.debian.org/debian}
 root=$(mktemp -d)
+chmod 755 "$root"  # the person walks in it as well
 trap 'rm -rf --one-file-system "$root"' EXIT
 
 debootstrap --variant=minbase "$suite" "$root" "$mirror" > /dev/null
