@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from memplan.architecture.counts import total
-from memplan.architecture.dividing import part_of
+from memplan.architecture.dividing import part_of, share
 from memplan.architecture.stacks import is_run_by
 from memplan.architecture.stages import Stage, stages, the_whole
 from memplan.chosen_model import ChosenModel, chosen_model, run_by
@@ -77,7 +77,7 @@ class Allocation:
     @property
     def share(self) -> StageShare:
         """What this stage has."""
-        stage = self.stage
+        stage, virtual = self.stage, self.scenario.hardware.virtual_stages
         return StageShare(
             rank=stage.rank,
             ranks=stage.ranks,
@@ -86,7 +86,7 @@ class Allocation:
             layers=stage.part.num_layers,
             has_embeddings=stage.part.starts,
             has_head=stage.part.ends,
-            in_flight=stage.in_flight(self.scenario.training.gradient_accumulation),
+            in_flight=share(stage.in_flight(self.scenario.training.gradient_accumulation, virtual), virtual),
             peak_bytes=self.peak_bytes,
         )
 
@@ -179,6 +179,7 @@ def _most_gradients(chosen: ChosenModel, states: States) -> int | None:
 
 def _work(stage: Stage, setup: Setup, scenario: Scenario, states: States, gathering: Gathering | None) -> Work:
     sharding = _gathers_by(scenario.hardware)
+    virtual = scenario.hardware.virtual_stages if stage.ranks > 1 else 1
     return work_of(
         stage.part,
         compute_setup(setup, sharding) if sharding else setup,
@@ -187,7 +188,7 @@ def _work(stage: Stage, setup: Setup, scenario: Scenario, states: States, gather
         hardware=scenario.hardware,
         frozen_layers=_frozen_layers(scenario, stage),
         gathering=gathering,
-        in_flight=stage.in_flight(scenario.training.gradient_accumulation),
+        in_flight=(stage.in_flight(scenario.training.gradient_accumulation, virtual), virtual),
         buckets=backward_buckets(states, scenario.training, scenario.hardware, stage.part.hidden_size),
     )
 

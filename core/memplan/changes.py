@@ -27,7 +27,7 @@ _TOGETHER: tuple[tuple[str, ...], ...] = (
     ),
     (
         *("hardware.devices", "hardware.devices_per_node", "hardware.sharding", "hardware.tensor_parallel"),
-        *("hardware.sequence_parallel", "hardware.pipeline_parallel"),
+        *("hardware.sequence_parallel", "hardware.pipeline_parallel", "hardware.virtual_stages"),
         *("hardware.context_parallel", "hardware.expert_parallel"),
     ),
     ("measured",),

@@ -66,7 +66,7 @@ def estimate(scenario: Scenario) -> Estimate:
         verdict=verdict_of(need, usable),
         basis=_basis(unproven, setup),
         stages=held.stages,
-        host=host_memory(held.states, scenario, line.walked.on_host * line.in_flight),
+        host=host_memory(held.states, scenario, line.on_host),
         measured=measurement_of(scenario, allocated, roomy, need),
         warnings=(*unproven, *_advice(scenario, setup, chosen.architecture, device, held.states.weights)),
     )

@@ -158,7 +158,7 @@ def _about_parallelism(scenario: Scenario, architecture: Architecture) -> Iterat
     if hardware.pipeline_parallel > 1:
         words = (
             "The fullest stage is counted: embeddings on the first, head and loss on the last, one forward and one "
-            "backward in turn (1F1B). Interleaved stages are not."
+            f"backward in turn ({'1F1B' if hardware.virtual_stages == 1 else 'interleaved 1F1B'})."
         )
         yield Advice("hardware.pipeline_parallel", words)
     if hardware.context_parallel > 1:

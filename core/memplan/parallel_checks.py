@@ -74,12 +74,28 @@ def _about_stages(scenario: Scenario, architecture: Architecture) -> Iterator[Ad
     elif layers % stages:
         words = f"{layers:,} layers can not be divided by {stages:,}: some stages have one more. Megatron refuses."
         yield Advice("hardware.pipeline_parallel", words)
+    yield from _about_virtual_stages(scenario, layers)
     if stages > 1 and scenario.training.gradient_accumulation < stages and scenario.training.method != "inference":
         words = f"With fewer micro-batches than the {stages:,} stages of the pipeline, some of them are always idle."
         yield Advice("training.gradient_accumulation", words)
     if stages > 1 and scenario.hardware.sharding.strategy in ("zero2", "zero3"):
         words = "DeepSpeed's pipelines take ZeRO-1 alone; they refuse ZeRO-2 and ZeRO-3."
         yield Advice("hardware.sharding.strategy", words)
+
+
+def _about_virtual_stages(scenario: Scenario, layers: int) -> Iterator[Advice]:
+    """Megatron-LM, core/pipeline_parallel/schedules.py and arguments.py: what interleaving asks for."""
+    parts, stages = scenario.hardware.virtual_stages, scenario.hardware.pipeline_parallel
+    if parts == 1:
+        return
+    if stages == 1:
+        yield Advice("hardware.virtual_stages", "It takes a pipeline to run parts of the model in turn.")
+    elif layers % (stages * parts):
+        words = f"{layers:,} layers can not be divided by {stages:,} stages of {parts:,} parts. Megatron refuses."
+        yield Advice("hardware.virtual_stages", words)
+    elif scenario.training.gradient_accumulation % stages:
+        words = f"Interleaved stages take a number of micro-batches that {stages:,} divides."
+        yield Advice("training.gradient_accumulation", words)
 
 
 def _about_sequences(scenario: Scenario) -> Iterator[Advice]:

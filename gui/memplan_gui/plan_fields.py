@@ -188,6 +188,10 @@ HARDWARE = SectionSpec(
                     lambda scenario: has_many_devices(scenario) and scenario.hardware.tensor_parallel > 1,
                 ),
                 FieldSpec("hardware.pipeline_parallel", doubling=True),
+                FieldSpec(
+                    "hardware.virtual_stages",
+                    lambda scenario: has_many_devices(scenario) and scenario.hardware.pipeline_parallel > 1,
+                ),
                 FieldSpec("hardware.context_parallel", doubling=True),
                 FieldSpec("hardware.expert_parallel", doubling=True),
             ),

@@ -142,3 +142,30 @@ def test_a_map_of_a_pipeline_is_of_its_fullest_stages() -> None:
         for column, sequence in enumerate(found.sequences):
             one = scenario(gradient_accumulation=4, checkpointing="full", micro_batch=batch, sequence_length=sequence)
             assert int(found.need_bytes[row, column]) == pytest.approx(estimate(one).need_bytes, rel=1e-4)
+
+
+def test_interleaved_stages_hold_as_megatron_counts() -> None:
+    """L (1 + (p - 1) / (p v)) layers on the first rank (Korthikanti et al., 2022, section 4.2.3): 44 of Llama's 32 for p
+    = 4 and v = 2, where a plain pipeline holds 32.
+    """
+    model = {"catalog": "meta-llama/Llama-3.1-8B"}
+    found = {}
+    for virtual in (1, 2, 4):
+        hardware = {"devices": 4, "pipeline_parallel": 4, "virtual_stages": virtual}
+        training = {"gradient_accumulation": 16, "optimizer_impl": "fused"}
+        scenario = Scenario.model_validate({"model": model, "training": training, "hardware": hardware})
+        found[virtual] = estimate(scenario)
+    kept = {number: one.instants[1].bytes_by_term["activations"] for number, one in found.items()}
+    layer = (kept[2] - kept[1]) / 12
+    assert kept[4] - kept[1] == pytest.approx(6 * layer, rel=1e-6)
+    assert 31.9 * layer < kept[1] < 32.5 * layer
+    assert found[2].stages[0].in_flight == 6
+
+
+def test_a_device_without_a_pipeline_has_no_virtual_stages() -> None:
+    content = {"model": {"catalog": "meta-llama/Llama-3.1-8B"}, "training": {"gradient_accumulation": 4}}
+    plain, virtual = (
+        estimate(Scenario.model_validate({**content, "hardware": {"virtual_stages": number}})) for number in (1, 4)
+    )
+    assert plain.instants == virtual.instants
+    assert any(one.path == "hardware.virtual_stages" for one in virtual.warnings)

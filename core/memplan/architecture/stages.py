@@ -25,20 +25,25 @@ class Stage:
     alike: int = 1
     """How many stages are like it."""
 
-    def in_flight(self, micro_batches: int) -> int:
-        """Micro-batches whose kept tensors it holds at once, of those that one step has.
+    def in_flight(self, micro_batches: int, virtual: int = 1) -> int:
+        """Micro-batches whose kept tensors it holds at once, of those that one step has; each of one of its `virtual`
+        parts, where there are several.
 
-        Equation: min(p - r, m) on rank r of p, for one forward and one backward in turn (1F1B): a stage runs as many
-        forward passes as there are stages from it to the end before its first backward.
-        Source: Narayanan et al., 2021, section 2.2.1; Megatron-LM, core/pipeline_parallel/schedules.py
-        (num_warmup_microbatches = p - r - 1, and the one that is run then).
+        Equation, rank r of p, v parts, m micro-batches: min(p - r, m) for one forward and one backward in turn (1F1B):
+        a stage runs as many forward passes as there are stages from it to the end before its first backward.
+        Interleaved: min(2 (p - r - 1) + (v - 1) p + 1, m v), of 1/v of its layers each: on the first rank the layers of
+        1 + (p - 1) / (p v) stages more than a micro-batch has.
+        Source: Narayanan et al., 2021, section 2.2; Korthikanti et al., 2022, section 4.2.3; Megatron-LM,
+        core/pipeline_parallel/schedules.py (num_warmup_microbatches, and the one that is run then).
 
         >>> [Stage(None, rank, 4, 0, 32).in_flight(8) for rank in range(4)]
         [4, 3, 2, 1]
-        >>> Stage(None, 0, 4, 0, 32).in_flight(2)
-        2
+        >>> Stage(None, 0, 4, 0, 32).in_flight(2), Stage(None, 0, 4, 0, 32).in_flight(8, 2)
+        (2, 11)
         """
-        return min(self.ranks - self.rank, micro_batches)
+        if virtual == 1 or self.ranks == 1:
+            return min(self.ranks - self.rank, micro_batches)
+        return min(2 * (self.ranks - self.rank - 1) + (virtual - 1) * self.ranks + 1, micro_batches * virtual)
 
 
 def layers_of(num_layers: int, stages: int) -> tuple[int, ...]:

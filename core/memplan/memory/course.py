@@ -42,7 +42,7 @@ def course(
     present = states.gradients if accumulates(work.setup, training, states, hardware) else 0
     positions = position_bytes(work.architecture, sequence)
     ids = ids_bytes(batch, sequence) + positions
-    others = (work.in_flight - 1) * int(found.kept)
+    others = int(work.kept_by_others(found.runs))
     trains, num_layers = training.method != "inference", found.num_layers
     wide = max(1.0, STEP_SHARE * num_layers)
     backward = [one.with_at_most(most_gradients) for one in found.backward] if trains else []

@@ -41,8 +41,8 @@ class Timeline:
     first: tuple[Instant, ...]
     bytes: TraceBytes
     walked: Passes
-    in_flight: int = 1
-    """Micro-batches whose kept tensors are alive at once."""
+    on_host: int = 0
+    """What layers keep that waits in the host's memory, of all micro-batches in flight."""
     decoded: Passes | None = None
     """The next token after a sequence that is cached, where text is generated."""
 
@@ -58,7 +58,7 @@ def timeline(
     """
     batch, sequence = training.micro_batch, share(training.sequence_length, hardware.context_parallel)
     trains = training.method != "inference"
-    walked = _with_others_in_flight(passes(work, batch, sequence, most_gradients), work.in_flight)
+    walked = _with_others_in_flight(passes(work, batch, sequence, most_gradients), work)
     present = states.gradients if accumulates(work.setup, training, states, hardware) else 0
     positions = position_bytes(work.architecture, sequence)
     ids = ids_bytes(batch, sequence) + positions
@@ -68,7 +68,7 @@ def timeline(
     first = _instants(states, walked, present, ids, 1, trains) if trains else ()
     later = (once_loaded(states, positions), *later)
     traced = replace(_trace_bytes(states, walked, present, ids, trains), loaded=states.loaded + positions)
-    return Timeline(later, first, traced, walked, work.in_flight)
+    return Timeline(later, first, traced, walked, share(walked.on_host * work.in_flight, work.virtual_stages))
 
 
 def _generation(states: States, read: Passes, decoded: Passes, positions: int, ids: int) -> Timeline:
@@ -98,7 +98,7 @@ def work_of(
     hardware: Hardware,
     frozen_layers: int = 0,
     gathering: Gathering | None = None,
-    in_flight: int = 1,
+    in_flight: tuple[int, int] = (1, 1),
     buckets: int = 0,
 ) -> Work:
     """What a scenario walks. With a gathering, `setup` is what modules compute in."""
@@ -117,7 +117,8 @@ def work_of(
         staged=_STAGED_BY_UNSLOTH if training.kernels == "unsloth" and training.checkpointing == "offload" else 0,
         stays_bytes=_weight_buffer(architecture, setup) if training.kernels == "unsloth" else 0,
         applies_gradients=leave,
-        in_flight=in_flight,
+        in_flight=in_flight[0],
+        virtual_stages=in_flight[1],
         backward_buckets=buckets,
     )
 
@@ -146,9 +147,9 @@ def beside_the_ids(states: States, *, trains: bool) -> int:
     return base + (states.optimizer + states.gradients if trains else 0) + states.step_temporary
 
 
-def _with_others_in_flight(walked: Passes, in_flight: int) -> Passes:
+def _with_others_in_flight(walked: Passes, work: Work) -> Passes:
     """With what other micro-batches keep from forward to backward."""
-    others = (in_flight - 1) * sum(run.count * run.walk.kept for run in walked.runs)
+    others = work.kept_by_others(walked.runs)
     if not others:
         return walked
 

@@ -37,7 +37,7 @@ def levels_of(
     found = moments(work, symbols.batch, symbols.sequence)
     present = states.gradients if accumulates(work.setup, training, states, hardware) else 0
     before = before_the_walk(states, present, states.optimizer)
-    before += (work.in_flight - 1) * found.kept
+    before += work.kept_by_others(found.runs)
     backward = _on_top(found.backward, before)
     ids = 8 * symbols.batch * symbols.sequence + position_bytes(work.architecture, symbols.sequence)
     at_step = Level(beside_the_ids(states, trains=training.method != "inference") + ids, 0)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 
+from memplan.architecture.dividing import share
 from memplan.architecture.parts import Architecture, Attention, Layer
 from memplan.memory.gathering import NOTHING, Gathering
 from memplan.memory.moment import Candidate, Moment
@@ -36,8 +37,15 @@ class Work:
     """A layer's gradients are gone once it is through."""
     in_flight: int = 1
     """Micro-batches whose kept tensors are alive at once: several on a stage of a pipeline."""
+    virtual_stages: int = 1
+    """Parts of the layers; each of those in flight is of one of them."""
     backward_buckets: int = 0
     """Bytes of buckets that are there in backward alone."""
+
+    def kept_by_others(self, runs: Iterable[Run]) -> Size:
+        """What layers keep for the other micro-batches that are in flight."""
+        more, parts = self.in_flight - self.virtual_stages, self.virtual_stages
+        return sum(share(run.count * more, parts) * run.walk.kept for run in runs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +64,6 @@ class Moments:
     def num_layers(self) -> int:
         """How many layers there are."""
         return sum(run.count for run in self.runs)
-
-    @property
-    def kept(self) -> Size:
-        """What all layers hold from forward to backward."""
-        return sum(run.count * run.walk.kept for run in self.runs)
 
 
 @dataclass(frozen=True, slots=True)

@@ -119,6 +119,11 @@ class Hardware(BaseModel):
         description="Divide norms and residuals along the sequence among the tensor-parallel devices.",
     )
     pipeline_parallel: ParallelSize = Field(1, title="Pipeline parallel", description="Devices that divide the layers.")
+    virtual_stages: Annotated[int, Field(ge=1, le=1000)] = Field(
+        1,
+        title="Virtual stages",
+        description="Parts of the model that each device of a pipeline runs in turn (interleaved); 1 for a plain one.",
+    )
     context_parallel: ParallelSize = Field(
         1, title="Context parallel", description="Devices that divide the sequence, and with it activations and logits."
     )
