@@ -102,9 +102,11 @@ def test_an_unknown_model_type_is_extrapolated() -> None:
     assert "newest" in warnings(config=unknown)["model"]
 
 
-@pytest.mark.parametrize("strategy", ["zero3", "fsdp2"])
-def test_sharding_over_one_device_is_no_sharding(strategy: str) -> None:
-    assert basis(hardware={"devices": 1, "sharding": {"strategy": strategy}}) == "traced"
+@pytest.mark.parametrize(
+    ("strategy", "found"), [("megatron", "traced"), ("fsdp2", "traced"), ("zero3", "extrapolated")]
+)
+def test_sharding_over_one_device_is_no_sharding_but_for_deepspeeds_buckets(strategy: str, found: str) -> None:
+    assert basis(hardware={"devices": 1, "sharding": {"strategy": strategy}}) == found
 
 
 UNWISE: list[tuple[dict[str, Any], dict[str, Any], str, str]] = [
