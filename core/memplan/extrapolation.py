@@ -18,6 +18,7 @@ from memplan.memory.sharding import (
     gradients_leave,
     offloads_all,
 )
+from memplan.memory.stack import version_of
 from memplan.memory.states import saved_modules
 from memplan.plan.hardware import Strategy
 from memplan.plan.scenario import Scenario
@@ -71,6 +72,11 @@ def _about_kernels(scenario: Scenario, architecture: Architecture) -> Iterator[A
         if kernels != "transformers":
             words = f"Text is generated as transformers does it: {kernels} may set aside its cache for more tokens."
             yield Advice("training.kernels", words)
+        elif version_of(scenario.training.kernels_version) < (5, 0):
+            words = (
+                "Generation before transformers 5 is counted by its source: keys and values of every head are cached."
+            )
+            yield Advice("training.kernels_version", words)
         return
     if not is_run_by(architecture, kernels):
         words = f"{kernels}'s modules are counted as transformers', which may keep more or less."
@@ -135,7 +141,7 @@ def _about_sharding(scenario: Scenario) -> Iterator[Advice]:
         yield Advice("hardware.sharding.strategy", _BUCKETS[strategy])
     elif strategy == "fsdp2" and training.method not in ("full", "lora"):
         what = {"freeze": "frozen layers", "inference": "inference"}.get(training.method, "adapters")
-        yield Advice("hardware.sharding.strategy", f"Sharded {what} have not been held against traces yet.")
+        yield Advice("hardware.sharding.strategy", f"Sharding of {what} has not been held against traces yet.")
     elif strategy not in SHARDS_STATES:
         beside = (
             "gradients are views of their buckets"

@@ -118,6 +118,7 @@ def test_other_stacks_generate_as_transformers_does() -> None:
         assert found.instants == plain.instants
         assert found.basis == "extrapolated"
     assert plain.basis == "traced"
+    assert answer(LLAMA_8B, kernels_version="4.51").basis == "extrapolated"
 
 
 def test_a_map_has_prefill_and_decoding() -> None:
