@@ -70,7 +70,7 @@ EXTRAPOLATED: list[tuple[dict[str, Any], dict[str, Any], str]] = [
     ({}, {"devices": 8, "sharding": {"strategy": "ddp"}}, "hardware.devices"),
     *(
         ({}, {"devices": 8, "sharding": {"strategy": strategy}}, "hardware.sharding.strategy")
-        for strategy in ("zero1", "zero2", "zero3", "fsdp1", "megatron")
+        for strategy in ("zero1", "zero2", "zero3", "megatron")
     ),
 ]
 
