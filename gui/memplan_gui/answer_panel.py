@@ -36,8 +36,8 @@ from memplan_gui.views import MARGIN, AnswerView, Views
 
 GAP = 12
 HEAD_HEIGHT = 40
-ROOMY, CLOSE = 720, 260
-"""Widths below which controls that stand elsewhere too make room."""
+ROOMY, CLOSE = 860, 640
+"""Widths below which what stands beside the verdict and the views' tabs makes room for them; the menus have it too."""
 UNITS = (("GiB", "gib"), ("GB", "gb"))
 
 
@@ -128,13 +128,18 @@ class AnswerPanel(QWidget):
         band.setFixedHeight(scaled(HEAD_HEIGHT, 1.4))
         head = row(band, spacing=8, margins=(MARGIN - 12, 0, MARGIN, 0))
         head.addWidget(self.tabs, 1, Qt.AlignmentFlag.AlignBottom)
-        head.addWidget(self.unit_switch)
-        head.addWidget(self.fit_button)
-        head.addWidget(self.export_button)
+        verdict = row(spacing=12)
+        verdict.addWidget(self.verdict, 1)
+        verdict.addWidget(self.fit_button, 0, Qt.AlignmentFlag.AlignTop)
+        corner = QWidget()
+        beside_views = row(corner, spacing=8, margins=(0, 0, MARGIN, 2))
+        beside_views.addWidget(self.unit_switch)
+        beside_views.addWidget(self.export_button)
+        self.views.setCornerWidget(corner)
         top = column(spacing=GAP, margins=(MARGIN, GAP, MARGIN, 4))
         top.addWidget(self.file_notice)
         top.addWidget(self.notice)
-        top.addWidget(self.verdict)
+        top.addLayout(verdict)
         body = QWidget()
         answered = column(body)
         answered.addLayout(top)
@@ -188,6 +193,7 @@ class AnswerPanel(QWidget):
         else:
             self.verdict.show_problem(answer.problem)
             self.show_offers(())  # the cards of what stood here before are no answer
+        self._make_room()
         self.chart.show_answer(scenario, answer, self._unit)
         self._show_details()
         self.views.show_answer(scenario, answer, self._unit)
@@ -243,10 +249,14 @@ class AnswerPanel(QWidget):
         self.details.explanation.show_explanation(self._answer.estimate, chart, self._spot)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """What is said stays in its corner; in a narrow window scenarios get the room of what stands elsewhere too."""
+        """What is said stays in its corner."""
         super().resizeEvent(event)
-        is_roomy = self.width() >= scaled(ROOMY)
-        shown(self.fit_button, is_roomy)  # the view of that name is a tab
-        self.export_button.setText("Export chart…" if is_roomy else "Export…")
-        shown(self.unit_switch, self.width() >= scaled(CLOSE))  # the menu has it too
+        self._make_room()
         self._said.place()
+
+    def _make_room(self) -> None:
+        """Show what there is room for, and the way out where there is something to get out of."""
+        room, found = self.width(), self._answer.estimate
+        shown(self.unit_switch, room >= scaled(ROOMY))
+        shown(self.export_button, room >= scaled(CLOSE))
+        shown(self.fit_button, room >= scaled(CLOSE) and found is not None and found.verdict != "fits")

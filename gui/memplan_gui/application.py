@@ -128,4 +128,9 @@ def take_screenshot(window: Window, options: Options) -> None:
         if view is not None:
             QTimer.singleShot(0, view.finish)  # when it has been laid out
     path = options.screenshot
-    QTimer.singleShot(0, lambda: QApplication.exit(save_screenshot(window, path)))
+
+    def save() -> None:
+        QApplication.processEvents()  # scroll bars go once what they scroll has its size
+        QApplication.exit(save_screenshot(window, path))
+
+    QTimer.singleShot(0, save)
