@@ -93,7 +93,7 @@ def process_sentence(estimate: Estimate, unit: Unit = "gib") -> str:
     if estimate.verdict == "does_not_fit" and estimate.process.high <= estimate.need.low:
         return ""
     low, high = _together([estimate.process.low, estimate.process.high], unit)
-    return f"the device's monitor will likely show {low} to {high}"
+    return f"the device's monitor will likely show {low} to {high}, cache that the run can do without included"
 
 
 def stage_words(estimate: Estimate) -> str:

@@ -15,6 +15,7 @@ from PySide6.QtWidgets import (
 )
 
 from memplan import (
+    PREFERENCE_TITLES,
     PREFERENCES,
     Candidate,
     Estimate,
@@ -61,6 +62,7 @@ WAY_WIDTHS = (100, 100, 124)
 STEP_WIDTHS = (190, 100, 100, 170)
 CHART_SHARE, TABLE_SHARE = 3, 2
 LEAST_TABLE = 96
+MISSES = "This way does not fit either"
 SEARCHING = "Searching for the least costly set of levers that fits …"
 
 
@@ -83,12 +85,11 @@ class MakeFitView(AnswerView):
         self.sentence = label("", wraps=True, selectable=True)
         self.apply = QPushButton("Apply")
         self.apply.setDefault(True)
-        self.apply.setToolTip("Set this in the plan, as one step that can be undone")
-        self.any_method = QPushButton("Let the method change")
-        self.any_method.setToolTip("Search for what fits when what is trained may change as well")
+        self.let_change = QPushButton()
+        self.let_change.setToolTip("Search for what fits when this may change as well")
         self.progress = label("", "caption")
         self.halt = tool_button("flat", "Stop searching", text="Stop")
-        self.keep = KeepRow()
+        self.keep = KeepRow(theme)
         self.picture = WaterfallPicture(theme)
         self.front = FrontPicture(theme)
         self.ways = PlainModel(WAY_TITLES, theme)
@@ -135,7 +136,7 @@ class MakeFitView(AnswerView):
         under.addStretch(1)
         under.addWidget(self.progress)
         under.addWidget(self.halt)
-        under.addWidget(self.any_method)
+        under.addWidget(self.let_change)
         words.addLayout(under)
         head.addLayout(words, 1)
         head.addWidget(self.apply, 0, Qt.AlignmentFlag.AlignTop)
@@ -150,7 +151,7 @@ class MakeFitView(AnswerView):
         self.search.failed.connect(self._fail)
         self.halt.clicked.connect(self._stop)
         self.apply.clicked.connect(self._apply)
-        self.any_method.clicked.connect(self.keep.toggles["method"].click)
+        self.let_change.clicked.connect(self._free)
         self.front.chosen.connect(lambda at: self.way_table.selectRow(at))
         self.way_table.selectionModel().currentRowChanged.connect(lambda *_: self._show_way())
         self._show_state()
@@ -203,13 +204,18 @@ class MakeFitView(AnswerView):
         self.proposal = None
         self.search.start(self._scenario, self.preferences)
         self.sentence.setText(SEARCHING)
-        self.apply.setEnabled(False)
+        self._offer(None)
         self._show_state()
 
     def _prefer(self, preference: Preference) -> None:
         self.preferences = self.preferences.toggled(preference)
         self._settings.set_kept(self.preferences.kept)
         self._begin()
+
+    def _free(self) -> None:
+        """Keep no longer what would help most."""
+        if self.proposal is not None and self.proposal.freed is not None:
+            self.keep.toggles[self.proposal.freed.preference].click()
 
     def _stop(self) -> None:
         self.search.stop()
@@ -231,6 +237,7 @@ class MakeFitView(AnswerView):
         at = proposal.front.index(proposal.best) if proposal.best in proposal.front else len(proposal.front) - 1
         flags = QItemSelectionModel.SelectionFlag.ClearAndSelect | QItemSelectionModel.SelectionFlag.Rows
         self.way_table.selectionModel().setCurrentIndex(self.ways.index(at, 0), flags)
+        self.way_table.scrollTo(self.ways.index(at, 0))
         self._show_way()
         self._show_state()
 
@@ -241,20 +248,28 @@ class MakeFitView(AnswerView):
         if way is None or self._scenario is None:
             self.picture.show_chart(None)
             self.steps.show(None)
-            self.apply.setEnabled(False)
+            self._offer(None)
             self._share()
             return
         falls = self._falls = waterfall(self._scenario, way)
         device = catalog.device(way.scenario.hardware.device).name
         self.picture.show_chart(waterfall_chart(falls, way.usable_bytes, device, self._unit))
         self.steps.show(step_rows(falls, self._unit))
-        self.apply.setEnabled(bool(way.uses))
+        self._offer(way)
         self._share()
+
+    def _offer(self, way: Candidate | None) -> None:
+        """Offer a way only where it makes the run fit."""
+        misses = way is not None and bool(way.uses) and not way.fits
+        self.apply.setEnabled(way is not None and bool(way.uses) and way.fits)
+        self.apply.setToolTip(MISSES if misses else "Set this in the plan, as one step that can be undone")
 
     def _show_state(self) -> None:
         running = self.search.is_running
         shown(self.halt, running)
-        shown(self.any_method, self.proposal is not None and self.proposal.other_method is not None)
+        freed = self.proposal.freed if self.proposal is not None else None
+        shown(self.let_change, freed is not None)
+        self.let_change.setText(f"Let the {PREFERENCE_TITLES[freed.preference].lower()} change" if freed else "")
         self.progress.setText("Searching" if running else "")
 
     def _apply(self) -> None:

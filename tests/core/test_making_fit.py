@@ -13,8 +13,9 @@ from memplan.allocation import allocation
 from memplan.catalog import device as catalog_device
 from memplan.catalog import devices as catalog_devices
 from memplan.estimate import estimate
-from memplan.levers import LEVERS, Lever, slowdown
+from memplan.levers import LEVERS, Lever, links_of, slowdown, work_of
 from memplan.making_fit import (
+    PREFERENCE_TITLES,
     PREFERENCES,
     Candidate,
     Preferences,
@@ -27,9 +28,10 @@ from memplan.making_fit import (
 )
 from memplan.making_fit.preferences import effective_batch
 from memplan.making_fit.search import Steps
-from memplan.making_fit.space import FALLING, Sets, Space
+from memplan.making_fit.space import FALLING, MOST_HOST_BYTES, Sets, Space
 from memplan.plan.edit import replaced
 from memplan.plan.scenario import Scenario
+from memplan.units import format_bytes
 
 BY_ID = {lever.id: lever for lever in LEVERS}
 FREE = Preferences(frozenset())
@@ -196,7 +198,10 @@ def test_where_nothing_fits_it_says_by_how_much_and_what_would_hold_it() -> None
 def test_a_full_fine_tune_on_a_laptop_card_becomes_an_adapter_on_4_bits() -> None:
     # QLoRA's own claim: a 7B model in a card of 8 to 12 GB (Dettmers et al. 2023, table 6 and issue threads).
     scenario = made("meta-llama/Llama-3.1-8B", "rtx-4070", sequence_length=1024)
-    for found in (make_fit(scenario).other_method, make_fit(scenario, Preferences().toggled("method")).best):
+    freed = make_fit(scenario).freed
+    assert freed is not None
+    assert freed.preference == "method"
+    for found in (freed.candidate, make_fit(scenario, Preferences().toggled("method")).best):
         assert found is not None
         assert found.scenario.training.method == "qlora"
 
@@ -251,17 +256,64 @@ def test_what_is_trained_stays_unless_the_person_lets_it_change() -> None:
     """A full fine-tune that becomes LoRA is another experiment: it is offered, in words, where nothing else fits."""
     scenario = made("meta-llama/Llama-3.1-8B", "t4")
     proposal = make_fit(scenario)
-    other = proposal.other_method
     assert proposal.best is None
-    assert other is not None
+    assert proposal.freed is not None
+    assert proposal.freed.preference == "method"
+    other = proposal.freed.candidate
     assert other.scenario.training.method in ("lora", "qlora")
     assert estimate(other.scenario).verdict == "fits"
     assert "If the method may change, it fits with " in proposal_sentence(proposal)
     free = make_fit(scenario, Preferences().toggled("method"))
     assert free.best is not None
     assert free.best.price == pytest.approx(other.price)
-    assert free.other_method is None
+    assert free.freed is None
     held = make_fit(made("meta-llama/Llama-3.1-8B", "a100-40gb-sxm"))
     assert held.best is not None
     assert held.best.scenario.training.method == "full"
-    assert held.other_method is None
+    assert held.freed is None
+
+
+OVER_PCIE = made("Qwen/Qwen2.5-32B", "rtx-4090", method="qlora", sequence_length=8192)
+
+
+def test_a_step_is_no_shorter_than_what_it_moves_over_pcie() -> None:
+    """Layers keep 285 GiB for a sequence of 8192 tokens (the walk): out and back that takes over 20 s at 25 GB/s."""
+    after = BY_ID["offload_activations"].apply(OVER_PCIE)
+    moved = 2 * estimate(after).host.bytes_by_term["activations"]
+    work, links = work_of(after), links_of(catalog_device("rtx-4090"))
+    assert moved / 2**30 > 500
+    assert links.host is not None
+    assert links.host < 26e9
+    assert work.seconds_per_token(links) * work.tokens >= moved / links.host
+    assert slowdown(OVER_PCIE, after, catalog_device("rtx-4090")) > 1.1
+
+
+def test_no_way_takes_more_of_a_host_than_a_desktop_has() -> None:
+    proposal = make_fit(OVER_PCIE)
+    assert proposal.best is not None
+    for way in proposal.front:
+        assert estimate(way.scenario).host.node_bytes <= MOST_HOST_BYTES["consumer"]
+    host = estimate(proposal.best.scenario).host.node_bytes
+    assert host < 64 * 2**30
+    assert f"; takes {format_bytes(host, 'gib')} of host memory" in proposal_sentence(proposal)
+
+
+def test_what_is_offloaded_already_may_stay() -> None:
+    now = replaced(OVER_PCIE, "hardware.offload.activations", True)
+    proposal = make_fit(now)
+    assert estimate(now).host.node_bytes > MOST_HOST_BYTES["consumer"]
+    assert proposal.front[0] == proposal.now
+
+
+def test_where_nothing_fits_it_names_what_would_help_most_if_it_changed() -> None:
+    kept = Preferences().toggled("host")  # nothing may be offloaded
+    proposal = make_fit(OVER_PCIE, kept)
+    assert proposal.best is None
+    assert proposal.freed is not None
+    assert estimate(proposal.freed.candidate.scenario).verdict == "fits"
+    for one in kept.kept:
+        other = make_fit(OVER_PCIE, kept.toggled(one)).best
+        assert other is None or other.price >= proposal.freed.candidate.price - 1e-9, one
+    assert f"If the {PREFERENCE_TITLES[proposal.freed.preference].lower()} may change, it fits with " in (
+        proposal_sentence(proposal)
+    )

@@ -112,4 +112,7 @@ def test_a_device_that_is_too_small_has_no_figure_on_its_monitor() -> None:
 def test_every_basis_and_the_monitor_have_words() -> None:
     for basis in ("traced", "measured", "published", "extrapolated"):
         assert basis_sentence(made_estimate(basis=basis)).startswith(f"{basis}: ")
-    assert process_sentence(made_estimate()) == "the device's monitor will likely show 76.0 GiB to 80.0 GiB"
+    assert (
+        process_sentence(made_estimate())
+        == "the device's monitor will likely show 76.0 GiB to 80.0 GiB, cache that the run can do without included"
+    )

@@ -137,12 +137,12 @@ def test_the_method_may_change_at_the_press_of_a_button_where_nothing_fits_with_
     view.finish()
     assert known(view).best is None
     assert "If the method may change, it fits with " in view.sentence.text()
-    assert not view.any_method.isHidden()
-    view.any_method.click()
+    assert not view.let_change.isHidden()
+    view.let_change.click()
     view.finish()
     assert not view.keep.toggles["method"].isChecked()
     assert known(view).best is not None
-    assert view.any_method.isHidden()
+    assert view.let_change.isHidden()
 
 
 def test_only_the_latest_question_is_answered(window: Window, qtbot: QtBot) -> None:
@@ -240,3 +240,29 @@ def test_bars_fall_from_one_to_the_next(window: Window) -> None:
         level = row.start
     assert chart.rows[-1].end == level
     assert chart.overflows
+
+
+def test_a_way_that_does_not_fit_is_not_offered(window: Window) -> None:
+    window.document.edit("scenarios[0].hardware.device", "t4")
+    view = shown(window)
+    view.finish()
+    assert known(view).best is None
+    assert view.way is not None
+    assert view.way.uses
+    assert not view.apply.isEnabled()
+    assert "does not fit" in view.apply.toolTip()
+
+
+def test_the_way_that_is_proposed_is_in_sight(window: Window) -> None:
+    view = on_small_card(window)
+    window.resize(1000, 640)
+    QApplication.processEvents()
+    view._show_proposal(known(view))
+    rect = view.way_table.visualRect(view.way_table.currentIndex())
+    assert view.way_table.viewport().rect().contains(rect.center())
+
+
+def test_what_is_kept_has_a_tick(window: Window) -> None:
+    view = on_small_card(window)
+    for toggle in view.keep.toggles.values():
+        assert toggle.icon().isNull() != toggle.isChecked()

@@ -31,7 +31,12 @@ def _answer(answer: LeversAnswer) -> dict[str, Any]:
             "sentence": proposal_sentence(proposal),
             "kept": [one for one in PREFERENCES if one in proposal.preferences.kept],
             "best": _candidate(proposal.best, answer.scenario) if proposal.best else None,
-            "other_method": _candidate(proposal.other_method, answer.scenario) if proposal.other_method else None,
+            "freed": {
+                "keep": proposal.freed.preference,
+                "best": _candidate(proposal.freed.candidate, answer.scenario),
+            }
+            if proposal.freed
+            else None,
             "over_bytes": proposal.over_bytes,
             "remedy": None
             if proposal.remedy is None

@@ -6,7 +6,7 @@ from memplan.levers.known import LEVERS
 from memplan.levers.lever import Lever, Preference
 from memplan.levers.links import Links, links_of
 from memplan.levers.offers import LeverOffer, each_offer, lever_offers, useful_offers
-from memplan.levers.pace import Work, slowdown, work_of
+from memplan.levers.pace import Work, kept_on_host, slowdown, work_of
 from memplan.levers.same_result import has_flash
 
 __all__ = [
@@ -18,6 +18,7 @@ __all__ = [
     "Work",
     "each_offer",
     "has_flash",
+    "kept_on_host",
     "lever_offers",
     "links_of",
     "slowdown",

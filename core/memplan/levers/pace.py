@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 
+from memplan.allocation import Allocation, allocation
 from memplan.architecture.flops import Gradients, step_flops, token_flops
 from memplan.architecture.parts import Architecture
 from memplan.catalog import Device
@@ -27,8 +28,6 @@ from memplan.plan.training import Method, Training
 _UPDATE_BYTES = 28
 """Read and written on the host for one parameter's AdamW update in fp32: weight, gradient and two moments read, weight
 and moments written. Ren et al. 2021, arXiv:2101.06840, measured about 2.6 s for 10e9 parameters: 108 GB/s of it."""
-_KEPT_PER_VALUE = 34
-"""Bytes that a layer keeps for a value of the residual stream (Korthikanti et al. 2022, arXiv:2205.05198, eq. 2)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +80,7 @@ def slowdown(now: Scenario, then: Scenario, device: Device) -> float:
     return work_of(then).seconds_per_token(links) / work_of(now).seconds_per_token(links)
 
 
-def work_of(scenario: Scenario) -> Work:
+def work_of(scenario: Scenario, kept_on_host_bytes: int | None = None) -> Work:
     """Count what a step asks of each device; the device itself plays no part.
 
     Equation: read = pieces · (passes · (weights + unpacked) + 2 · gradients); sent: 2 · gradients a step, or a piece
@@ -89,9 +88,14 @@ def work_of(scenario: Scenario) -> Work:
     Symbols: pieces = micro-batches of a step; passes = forward, and each of backward's products; d = data-parallel
     devices.
     Sources: `step_flops`; Rajbhandari et al. 2020, section 7 (what ZeRO sends); Ren et al. 2021 (ZeRO-Offload).
+
+    Args:
+        scenario: as it is.
+        kept_on_host_bytes: what layers keep on the host for one micro-batch, where that is known; walked for without.
     """
     training, hardware = scenario.training, scenario.hardware
     architecture, held = chosen_model(scenario.model).architecture, _held(scenario)
+    kept = kept_on_host(scenario) if kept_on_host_bytes is None else kept_on_host_bytes
     split = hardware.tensor_parallel * hardware.pipeline_parallel * hardware.context_parallel
     devices, pieces = data_parallel_devices(hardware), training.gradient_accumulation
     recomputes = training.checkpointing in ("full", "offload")
@@ -105,7 +109,7 @@ def work_of(scenario: Scenario) -> Work:
         read_bytes=pieces * (passes * (held.weight_bytes + held.unpacked_bytes) + 2 * held.gradient_bytes) / split,
         neighbour_bytes=_sent(hardware, held, devices, pieces) / split,
         leaves_node=devices > hardware.devices_per_node,
-        streamed_bytes=_streamed(scenario, architecture, held, devices) / split,
+        streamed_bytes=_streamed_weights(scenario, held, devices) / split + 2 * kept * pieces,
         host_bytes=states / split,
         update_bytes=update / split,
         tokens=tokens,
@@ -181,15 +185,19 @@ def _at_the_host(scenario: Scenario, held: _Held, devices: int) -> tuple[float, 
     return 2 * held.paged_bytes / divided, 0.0
 
 
-def _streamed(scenario: Scenario, architecture: Architecture, held: _Held, devices: int) -> float:
-    """Bytes that come and go while the device computes."""
+def _streamed_weights(scenario: Scenario, held: _Held, devices: int) -> float:
+    """Bytes of weights that come while the device computes, for forward and for backward of each micro-batch."""
     hardware, training = scenario.hardware, scenario.training
-    moved = 0.0
-    if hardware.offload.parameters:
-        divided = devices if hardware.sharding.strategy in SHARDS_WEIGHTS else 1
-        moved += 2 * held.weight_bytes / divided * training.gradient_accumulation
-    if hardware.offload.activations or training.checkpointing == "offload":
-        tokens = training.micro_batch * training.sequence_length * training.gradient_accumulation
-        kept = 2 if training.checkpointing in ("full", "offload") else _KEPT_PER_VALUE
-        moved += 2 * kept * tokens * architecture.hidden_size * architecture.num_layers
-    return moved
+    if not hardware.offload.parameters:
+        return 0.0
+    divided = devices if hardware.sharding.strategy in SHARDS_WEIGHTS else 1
+    return 2 * held.weight_bytes / divided * training.gradient_accumulation
+
+
+def kept_on_host(scenario: Scenario, walked: Allocation | None = None) -> int:
+    """Bytes that a device's layers keep on the host for one micro-batch: they go there in forward and come back."""
+    if not (scenario.hardware.offload.activations or scenario.training.checkpointing == "offload"):
+        return 0
+    found = walked or allocation(scenario)
+    virtual = scenario.hardware.virtual_stages if found.stage.ranks > 1 else 1
+    return found.timeline.on_host * virtual // found.stage.in_flight(scenario.training.gradient_accumulation, virtual)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from memplan.making_fit.candidate import Candidate, Use
 from memplan.making_fit.each_device import cheapest_on_each
 from memplan.making_fit.preferences import PREFERENCE_TITLES, PREFERENCE_WORDS, PREFERENCES, Preferences
-from memplan.making_fit.proposal import Proposal, Remedy, make_fit, making_fit
+from memplan.making_fit.proposal import Freed, Proposal, Remedy, make_fit, making_fit
 from memplan.making_fit.waterfall import Fall, waterfall
 from memplan.making_fit.words import kept_words, need_words, proposal_sentence, remedy_words, uses_words
 
@@ -15,6 +15,7 @@ __all__ = [
     "PREFERENCE_WORDS",
     "Candidate",
     "Fall",
+    "Freed",
     "Preferences",
     "Proposal",
     "Remedy",

@@ -17,7 +17,7 @@ PREFERENCE_TITLES: dict[Preference, str] = {
     "sequence_length": "Sequence",
     "effective_batch": "Batch",
     "devices": "Devices",
-    "host": "No offload",
+    "host": "Offloading",
 }
 PREFERENCE_WORDS: dict[Preference, str] = {
     "method": "What is trained stays: no LoRA or 4-bit base instead, no lower rank.",
@@ -26,7 +26,7 @@ PREFERENCE_WORDS: dict[Preference, str] = {
     "sequence_length": "As many tokens at once as now.",
     "effective_batch": "As many sequences for one update as now: micro-batch × accumulation × data-parallel devices.",
     "devices": "As many devices as now.",
-    "host": "Nothing moves to the host's memory: no offloading.",
+    "host": "What moves to the host's memory stays: nothing more is offloaded.",
 }
 
 

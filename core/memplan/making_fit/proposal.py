@@ -10,9 +10,9 @@ from memplan.catalog import device as device_of
 from memplan.catalog import devices as every_device
 from memplan.fit import fewest_devices
 from memplan.fit.devices import need_on
-from memplan.levers import LEVERS, Lever
+from memplan.levers import LEVERS, Lever, Preference
 from memplan.making_fit.candidate import Candidate
-from memplan.making_fit.preferences import Preferences
+from memplan.making_fit.preferences import PREFERENCES, Preferences
 from memplan.making_fit.search import Branch, Progress, Steps, cheapest, cheapest_that_fits, smallest
 from memplan.making_fit.space import Sets, Space
 from memplan.memory.process import usable_bytes
@@ -36,6 +36,14 @@ class Remedy:
 
 
 @dataclass(frozen=True, slots=True)
+class Freed:
+    """What fits if one more thing may change."""
+
+    preference: Preference
+    candidate: Candidate
+
+
+@dataclass(frozen=True, slots=True)
 class Proposal:
     """The answer for one scenario, on its device, with its preferences."""
 
@@ -48,8 +56,9 @@ class Proposal:
     remedy: Remedy | None
     """Where nothing fits."""
     preferences: Preferences
-    other_method: Candidate | None = None
-    """Where the method is kept and nothing fits, or only what is slow: the least costly set that fits if it may change.
+    freed: Freed | None = None
+    """Where nothing fits: what is kept and would help most, were it free, with the least costly set that fits then.
+    Where only what is slow fits, that of the method.
     """
 
     @property
@@ -84,10 +93,10 @@ def making_fit(
     found, best = yield from cheapest_that_fits(space, now, _BRANCHES_SHARE)
     front = yield from _front(space, found, now, best)
     remedy = None if best is not None else _remedy(front[-1])
-    other = None
-    if "method" in wanted.kept and (best is None or best.slowdown > SLOW):
-        other = yield from _with_any_method(scenario, wanted, levers, best)
-    return Proposal(now, best, front, remedy, wanted, other)
+    freed = None
+    if best is None or best.slowdown > SLOW:
+        freed = yield from _freed(scenario, wanted, levers, best)
+    return Proposal(now, best, front, remedy, wanted, freed)
 
 
 def make_fit(scenario: Scenario, preferences: Preferences | None = None, levers: Sequence[Lever] = LEVERS) -> Proposal:
@@ -105,15 +114,21 @@ def make_fit(scenario: Scenario, preferences: Preferences | None = None, levers:
     return searching.result
 
 
-def _with_any_method(
+def _freed(
     scenario: Scenario, wanted: Preferences, levers: Sequence[Lever], best: Candidate | None
-) -> Generator[Progress, None, Candidate | None]:
-    """The least costly set that fits if what is trained may change as well; None where that is no gain."""
-    space = Space(Sets(scenario, wanted.toggled("method"), levers), device_of(scenario.hardware.device))
-    for done in (searching := Steps(cheapest_that_fits(space, space.candidate(()), _OTHER_SHARE))):
-        yield 1.0 - _OTHER_SHARE + done
-    _, found = searching.result
-    return found if found is not None and (best is None or found.slowdown < best.slowdown) else None
+) -> Generator[Progress, None, Freed | None]:
+    """What helps most if it alone is free: the least costly set that fits then; None where that is no gain."""
+    tried = [one for one in PREFERENCES if one in wanted.kept and (best is None or one == "method")]
+    found: list[Freed] = []
+    for place, one in enumerate(tried):
+        space = Space(Sets(scenario, wanted.toggled(one), levers), device_of(scenario.hardware.device))
+        share = _OTHER_SHARE / len(tried)
+        for done in (searching := Steps(cheapest_that_fits(space, space.candidate(()), share))):
+            yield 1.0 - _OTHER_SHARE + place * share + done
+        _, fitting = searching.result
+        if fitting is not None and (best is None or fitting.slowdown < best.slowdown):
+            found.append(Freed(one, fitting))
+    return min(found, key=lambda one: one.candidate.price, default=None)
 
 
 def _front(

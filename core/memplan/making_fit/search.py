@@ -19,6 +19,8 @@ from memplan.making_fit.space import Choice, Space
 Progress = float
 """How much of the work is done, from 0 to 1."""
 T = TypeVar("T")
+_NOT_ALWAYS = ("optimizer", "offload_activations")
+"""Groups whose last option a set of the least need may lack: another needs less, or a host has too little."""
 _PRICES = (0.4, 0.8, 1.6, inf)
 """Cheap sets are looked at alone first: most often one of them fits."""
 
@@ -113,7 +115,7 @@ def smallest(space: Space, found: tuple[Branch, ...]) -> Candidate:
     groups = space.sets.falling
     ends = list(
         product(
-            *(group.proposed[-1:] or (0,) if group.name != "optimizer" else (0, *group.proposed) for group in groups)
+            *((0, *group.proposed) if group.name in _NOT_ALWAYS else group.proposed[-1:] or (0,) for group in groups)
         )
     )
     best, least = found[0].choice + (0,) * len(groups), None

@@ -13,9 +13,10 @@ from math import log
 from memplan.allocation import allocation
 from memplan.catalog import Device
 from memplan.fit.devices import need_on
-from memplan.levers import LEVERS, Lever, Work, links_of, work_of
+from memplan.levers import LEVERS, Lever, Work, kept_on_host, links_of, work_of
 from memplan.making_fit.candidate import Candidate, Use
 from memplan.making_fit.preferences import Preferences
+from memplan.memory.host import host_memory
 from memplan.memory.process import overheads, slack, usable_bytes
 from memplan.plan.edit import replaced
 from memplan.plan.scenario import Scenario
@@ -27,10 +28,12 @@ BRANCHING = (
 )  # fmt: skip
 """Groups whose options are all looked at: one may need more than none of them."""
 FALLING = (
-    "sequence", "sequences", "further_batch", "optimizer", "offload_activations", "in_backward", "implementation",
-    "attention", "rank", "gradients_dtype", "lora_dropout",
+    "sequence", "sequences", "further_batch", "optimizer", "in_backward", "implementation", "attention", "rank",
+    "gradients_dtype", "lora_dropout", "offload_activations",
 )  # fmt: skip
-"""Groups whose last option never needs more than any other one or none, whatever else is set."""
+"""Groups whose last option never needs more than any other one or none, whatever else is set. What is kept on the host
+comes last: how long that takes depends on all the others.
+"""
 
 _FURTHER = "further_batch"
 """Halves the micro-batch further, once it was halved."""
@@ -38,8 +41,27 @@ _OF_THE_DEVICE = frozenset({"device", "devices_per_node", "used_by_others_bytes"
 
 Choice = tuple[int, ...]
 """For each group the position of its option, 0 for none."""
-Walks = dict[Hashable, int]
-"""What sets of one scenario allocate, whatever the device."""
+MOST_HOST_BYTES: dict[str, int] = {"consumer": 256 * 2**30}
+"""No way that takes more of a host's memory is proposed, by the class of its devices: a plan does not say how much its
+hosts have. Desktop boards of two channels take four modules of 64 GB at most (AMD, X870; Intel, Z890)."""
+MOST_SERVER_BYTES = 2**40
+"""The same of other classes: DGX A100 has 1 TB or 2 TB, DGX H100 2 TB, and less is common elsewhere."""
+
+
+@dataclass(frozen=True, slots=True)
+class Walked:
+    """What a set takes, whatever the device."""
+
+    peak_bytes: int
+    """What tensors and buckets take at the peak."""
+    kept_on_host_bytes: int
+    """What the layers of a device keep on the host for one micro-batch."""
+    host_bytes: int
+    """What all devices of a host take of its memory."""
+
+
+Walks = dict[Hashable, Walked]
+"""What sets of one scenario take."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,11 +120,13 @@ class Sets:
             self._loosest[choice] = scenario
         return self._loosest[choice]
 
-    def allocated_bytes(self, scenario: Scenario) -> int:
-        """What a scenario's tensors and buckets take at the peak."""
+    def walked(self, scenario: Scenario) -> Walked:
+        """What a scenario takes on a device and on its host."""
         key = _walk_key(scenario)
         if key not in self._walks:
-            self._walks[key] = allocation(scenario).peak_bytes
+            found = allocation(scenario)
+            host = host_memory(found.states, scenario, found.timeline.on_host)
+            self._walks[key] = Walked(found.peak_bytes, kept_on_host(scenario, found), host.node_bytes)
         return self._walks[key]
 
     def uses(self, choice: Choice) -> tuple[Use, ...]:
@@ -115,7 +139,9 @@ class Sets:
         if choice not in self._work:
             scenario = self.made(choice)
             assert scenario is not None, "only what applies has a price"
-            self._work[choice] = work_of(scenario), sum(use.caveat for use in self.uses(choice))
+            keeps = scenario.hardware.offload.activations or scenario.training.checkpointing == "offload"
+            kept = self.walked(scenario).kept_on_host_bytes if keeps else 0
+            self._work[choice] = work_of(scenario, kept), sum(use.caveat for use in self.uses(choice))
         return self._work[choice]
 
 
@@ -127,15 +153,21 @@ class Space:
         self.usable_bytes = usable_bytes(device, sets.scenario.hardware)
         self._links = links_of(device)
         self._before = sets.work(())[0].seconds_per_token(self._links)
+        most = MOST_HOST_BYTES.get(device.device_class, MOST_SERVER_BYTES)
+        self._most_host_bytes = max(most, sets.walked(sets.scenario).host_bytes)
 
     def need(self, scenario: Scenario) -> Need:
         """What a scenario needs on the device."""
-        return need_on(self.device, self.sets.allocated_bytes(scenario), scenario.hardware)
+        return need_on(self.device, self.sets.walked(scenario).peak_bytes, scenario.hardware)
 
     def high_bytes(self, choice: Choice) -> int | None:
-        """The high end of what a set needs; None where it does not apply, or changes a batch that is kept."""
+        """The high end of what a set needs; None where it does not apply, changes a batch that is kept, or takes
+        more of a host's memory than is plausible.
+        """
         scenario = self.sets.made(choice)
         if scenario is None or not self.sets.preferences.hold(self.sets.scenario, scenario):
+            return None
+        if self.sets.walked(scenario).host_bytes > self._most_host_bytes:
             return None
         return self.need(scenario).high
 

@@ -8,7 +8,7 @@ from memplan.estimate import estimate
 from memplan.making_fit.candidate import Candidate
 from memplan.making_fit.preferences import PREFERENCE_TITLES, PREFERENCES, Preferences
 from memplan.making_fit.proposal import Proposal
-from memplan.sentences import host_words, slowdown_words
+from memplan.sentences import slowdown_words
 from memplan.units import Unit, format_bytes
 
 
@@ -18,21 +18,21 @@ def proposal_sentence(proposal: Proposal, unit: Unit = "gib") -> str:
         return "Fits as it is: nothing has to change."
     if proposal.best is not None:
         fits = f"Fits with {uses_words(proposal.best)}: {need_words(proposal.best, unit)}."
-        return f"{fits} {other_method_words(proposal, unit)}".strip()
+        return f"{fits} {freed_words(proposal, unit)}".strip()
     least = proposal.smallest
     tried = f", with {uses_words(least)}" if least.uses else ""
     return (
         f"Nothing that may change makes it fit: at best it is {format_bytes(proposal.over_bytes, unit)} over{tried}. "
-        f"{remedy_words(proposal)} {other_method_words(proposal, unit)}"
+        f"{remedy_words(proposal)} {freed_words(proposal, unit)}"
     ).strip()
 
 
-def other_method_words(proposal: Proposal, unit: Unit = "gib") -> str:
-    """Say what fits if the method may change; empty where that was not asked, or is no gain."""
-    other = proposal.other_method
-    if other is None:
+def freed_words(proposal: Proposal, unit: Unit = "gib") -> str:
+    """Say what fits if one more thing may change; empty where that was not asked, or is no gain."""
+    if proposal.freed is None:
         return ""
-    return f"If the method may change, it fits with {uses_words(other)}: {need_words(other, unit)}."
+    what, other = PREFERENCE_TITLES[proposal.freed.preference].lower(), proposal.freed.candidate
+    return f"If the {what} may change, it fits with {uses_words(other)}: {need_words(other, unit)}."
 
 
 def remedy_words(proposal: Proposal) -> str:
@@ -57,8 +57,12 @@ def need_words(candidate: Candidate, unit: Unit = "gib") -> str:
     """Say what a set needs and what it costs in time: "needs up to 66.3 GiB of 75.1 GiB usable, no slower"."""
     need, usable = format_bytes(candidate.need.high, unit), format_bytes(candidate.usable_bytes, unit)
     words = f"needs up to {need} of {usable} usable, {slowdown_words(candidate.slowdown)}"
-    host = host_words(estimate(candidate.scenario), unit)
-    return f"{words}; the host holds {host}" if host else words
+    host = estimate(candidate.scenario).host
+    if not host.device_bytes:
+        return words
+    hardware = candidate.scenario.hardware
+    where = " on each node" if hardware.devices > hardware.devices_per_node else ""
+    return f"{words}; takes {format_bytes(host.node_bytes, unit)} of host memory{where}"
 
 
 def kept_words(preferences: Preferences) -> str:

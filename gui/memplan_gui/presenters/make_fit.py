@@ -21,7 +21,7 @@ from memplan_gui.presenters.cells import Amounts, Cells
 from memplan_gui.presenters.waterfall import Waterfall, WaterfallRow, part_row, whole_row
 
 NOW, THEN = "Now", "Then"
-WAY_TITLES = ("Need, up to", "Room", "Time", "Levers")
+WAY_TITLES = ("Need, up to", "At worst", "Time", "Levers")
 STEP_TITLES = ("Lever", "Saves", "Need then", "Peak", "Costs beside time")
 
 
