@@ -134,6 +134,8 @@ def allocation(scenario: Scenario) -> Allocation:
     setup = replace(setup, context_parts=hardware.context_parallel, expert_parts=expert_parallel_of(hardware))
     if hardware.sequence_parallel and scenario.training.kernels != "litgpt":  # whose modules do not divide sequences
         setup = replace(setup, sequence_parts=hardware.tensor_parallel)
+    if setup.autocast is not None and hardware.sharding.strategy == "zero3":
+        setup = replace(setup, recasts_weights=True)
     whole = _states(chosen, the_whole(chosen.architecture), setup, scenario)
     found = [
         _on_a_stage(chosen, stage, setup, scenario, whole)

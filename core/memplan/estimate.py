@@ -7,7 +7,6 @@ from functools import cache
 
 from memplan.allocation import Allocation, allocation
 from memplan.architecture.counts import active, total
-from memplan.architecture.parts import Architecture
 from memplan.calibration import calibrated, measurement_of
 from memplan.catalog import Device
 from memplan.catalog import device as device_of
@@ -68,16 +67,15 @@ def estimate(scenario: Scenario) -> Estimate:
         stages=held.stages,
         host=host_memory(held.states, scenario, line.on_host),
         measured=measurement_of(scenario, allocated, roomy, need),
-        warnings=(*unproven, *_advice(scenario, setup, chosen.architecture, device, held.states.weights)),
+        warnings=(*unproven, *_advice(scenario, held, device)),
     )
 
 
-def _advice(
-    scenario: Scenario, setup: Setup, architecture: Architecture, device: Device, held_weights: int
-) -> Iterator[Advice]:
+def _advice(scenario: Scenario, held: Allocation, device: Device) -> Iterator[Advice]:
     """What is unwise, then what may be meant otherwise."""
-    yield from advice(scenario, setup, architecture, device)
-    yield from misreadings(scenario, architecture, held_weights)
+    architecture, walked = held.chosen.architecture, held.timeline.walked
+    yield from advice(scenario, held.setup, architecture, device)
+    yield from misreadings(scenario, architecture, held.states.weights, walked.copied_bytes)
 
 
 def _whole_process(instant: Instant, buckets: int, over: Overheads) -> Instant:

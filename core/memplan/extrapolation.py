@@ -49,8 +49,9 @@ _BUCKETS: dict[Strategy, str] = {
 
 
 _ON_ONE_DEVICE = (
-    "Nothing is divided; DeepSpeed's buckets and the update's copies of gradients are counted by its source."
+    "DeepSpeed's buckets and the update's copies of gradients, counted by its source, are there all the same."
 )
+"""DeepSpeed 0.19, runtime/zero/stage3.py and stage_1_and_2.py: buffers of reduce_bucket_size, whatever the devices."""
 
 
 def extrapolations(scenario: Scenario, architecture: Architecture, device: Device) -> Iterator[Advice]:
@@ -129,7 +130,10 @@ def _about_sharding(scenario: Scenario) -> Iterator[Advice]:
     strategy = hardware.sharding.strategy
     if data_parallel_devices(hardware) == 1:
         if strategy.startswith("zero"):
-            yield Advice("hardware.sharding.strategy", _ON_ONE_DEVICE)
+            offloads = hardware.offload.optimizer or hardware.offload.parameters
+            alone = f"One device has nothing to divide with: it holds everything{' that is not offloaded' * offloads}."
+            whole = alone if hardware.devices == 1 else "Nothing is divided."
+            yield Advice("hardware.sharding.strategy", f"{whole} {_ON_ONE_DEVICE}")
         return
     if RULES[training.optimizer].hidden_only and strategy in CUTS_TENSORS:
         name = RULES[training.optimizer].title

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from memplan.architecture.counts import total
 from memplan.architecture.parts import Architecture
-from memplan.memory.sharding import SHARDS_STATES, SHARDS_WEIGHTS, data_parallel_devices
+from memplan.memory.sharding import CASTS_WEIGHTS, SHARDS_STATES, SHARDS_WEIGHTS, data_parallel_devices
 from memplan.number_formats import BYTES_PER_VALUE
 from memplan.plan.hardware import Hardware
 from memplan.plan.scenario import Scenario
@@ -20,15 +20,26 @@ from memplan.units import GIB, format_bytes
 _KEPT_PER_VALUE = 34
 """Bytes that a layer keeps for a value of the residual stream (Korthikanti et al. 2022, arXiv:2205.05198, eq. 2)."""
 _LARGE_LOGITS = 2 * GIB
+_MUCH_COPIED = GIB
 _LONG, _LONG_WITH_CHECKPOINTS = 4096, 16_384
 """Tokens at once from which fp32 activations weigh as much as packed weights save on models of 1B to 8B."""
 
 
-def misreadings(scenario: Scenario, architecture: Architecture, held_weights: int) -> Iterator[Advice]:
-    """What would be misread in this scenario, whose fullest device holds `held_weights` bytes of weights."""
+def misreadings(
+    scenario: Scenario, architecture: Architecture, held_weights: int, copied_bytes: int
+) -> Iterator[Advice]:
+    """What would be misread in this scenario.
+
+    Args:
+        scenario: the set-up.
+        architecture: its model.
+        held_weights: bytes of weights on its fullest device.
+        copied_bytes: autocast's 16-bit copies of weights, alive until forward is over.
+    """
     yield from _about_adapters(scenario, architecture)
     yield from _about_the_loss(scenario, architecture)
     yield from _about_sharding(scenario, held_weights)
+    yield from _about_autocast(scenario, copied_bytes)
     yield from _about_batches(scenario)
 
 
@@ -78,7 +89,8 @@ def _about_sharding(scenario: Scenario, held_weights: int) -> Iterator[Advice]:
     if strategy not in SHARDS_STATES:
         return
     if data_parallel_devices(hardware) == 1:
-        if hardware.devices == 1:  # of several that other parallelism takes it is said elsewhere
+        # Of several that other parallelism takes, and of ZeRO with its buckets, it is said elsewhere.
+        if hardware.devices == 1 and not strategy.startswith("zero"):
             yield Advice("hardware.sharding.strategy", _nothing_to_divide(hardware))
     elif strategy not in SHARDS_WEIGHTS and scenario.training.method != "inference":
         what = "states and gradients" if strategy == "zero2" else "states"
@@ -90,14 +102,27 @@ def _about_sharding(scenario: Scenario, held_weights: int) -> Iterator[Advice]:
         yield Advice("hardware.sharding.strategy", words)
 
 
+def _about_autocast(scenario: Scenario, copied_bytes: int) -> Iterator[Advice]:
+    """Copies that devices do not divide (PyTorch 2.13, autocast_mode.cpp: cached until autocast is left)."""
+    hardware, strategy = scenario.hardware, scenario.hardware.sharding.strategy
+    if data_parallel_devices(hardware) == 1 or strategy not in SHARDS_STATES or copied_bytes < _MUCH_COPIED:
+        return
+    remedy = (
+        "with FSDP's own mixed precision instead of autocast"
+        if strategy in CASTS_WEIGHTS
+        else "with bf16 weights beside master weights, DeepSpeed's own mixed precision instead of autocast,"
+    )
+    words = (
+        f"Autocast keeps 16-bit copies of weights until forward is over, {format_bytes(copied_bytes)} that no device "
+        f"shares; {remedy} there are none."
+    )
+    yield Advice("training.autocast", words)
+
+
 def _nothing_to_divide(hardware: Hardware) -> str:
     offloads = hardware.offload.optimizer or hardware.offload.parameters
     rest = " that is not offloaded" if offloads else ""
-    words = f"One device has nothing to divide with: it holds everything{rest}."
-    if hardware.sharding.strategy.startswith("zero"):
-        # DeepSpeed, runtime/zero/stage3.py and stage_1_and_2.py: buffers of reduce_bucket_size, whatever the devices.
-        words += " DeepSpeed's buckets and copies are there all the same."
-    return words
+    return f"One device has nothing to divide with: it holds everything{rest}."
 
 
 def _about_batches(scenario: Scenario) -> Iterator[Advice]:

@@ -184,13 +184,11 @@ def slowdown_words(slowdown: float) -> str:
     """Write a ratio of times as a difference: what steps take longer, or less.
 
     >>> slowdown_words(1.314), slowdown_words(1.004), slowdown_words(0.667), slowdown_words(3.24)
-    ('+31% time', 'no slower', '33% less time', '3.2 × time')
+    ('+31% time', 'no slower', '−33% time', '+224% time')
     """
-    if slowdown >= 2:
-        return f"{slowdown:.1f} × time" if slowdown < 10 else f"{slowdown:,.0f} × time"
     if abs(slowdown - 1) < _NO_SLOWER:
         return "no slower"
-    return f"+{slowdown - 1:.0%} time" if slowdown > 1 else f"{1 - slowdown:.0%} less time"
+    return f"{'+' if slowdown > 1 else '−'}{abs(slowdown - 1):,.0%} time"
 
 
 def slowdown_sentence(slowdown: float) -> str:

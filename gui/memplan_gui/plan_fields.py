@@ -40,13 +40,18 @@ def has_many_devices(scenario: Scenario) -> bool:
     return scenario.hardware.devices > 1
 
 
+def divides(scenario: Scenario) -> bool:
+    """The run is split, or says how it would be: what counts is shown."""
+    return has_many_devices(scenario) or scenario.hardware.sharding.strategy != "none"
+
+
 def is_fsdp(scenario: Scenario) -> bool:
     """Sharded by FSDP."""
     return has_many_devices(scenario) and scenario.hardware.sharding.strategy in ("fsdp1", "fsdp2")
 
 
 def _sharded_by(*strategies: str) -> Applies:
-    return lambda scenario: has_many_devices(scenario) and scenario.hardware.sharding.strategy in strategies
+    return lambda scenario: divides(scenario) and scenario.hardware.sharding.strategy in strategies
 
 
 class FieldSpec(NamedTuple):
@@ -161,7 +166,7 @@ HARDWARE = SectionSpec(
     (
         FieldSpec("hardware.device"),
         FieldSpec("hardware.devices", doubling=True),
-        FieldSpec("hardware.sharding.strategy", has_many_devices),
+        FieldSpec("hardware.sharding.strategy", divides),
         FieldSpec("hardware.sharding.mixed_precision", is_fsdp),
         FieldSpec("hardware.sharding.reshard_after_forward", is_fsdp),
     ),

@@ -93,6 +93,8 @@ def test_one_device_divides_nothing() -> None:
     words = said({}, "hardware.sharding.strategy", offloads)
     assert "One device has nothing to divide with: it holds everything that is not offloaded." in words
     assert "buckets" in words
+    zero3 = estimate(scenario({}, {**alone, "sharding": {"strategy": "zero3"}})).warnings
+    assert sum(one.path == "hardware.sharding.strategy" for one in zero3) == 1
 
 
 def test_devices_that_hold_parts_are_not_said_to_be_one_that_holds_everything() -> None:

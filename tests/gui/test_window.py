@@ -167,6 +167,9 @@ def test_only_fields_that_apply_are_shown(window: Window) -> None:
     assert hidden("hardware.sharding.strategy")
     edit(window, "hardware.devices", 8)
     assert not hidden("hardware.sharding.strategy")
+    edit(window, "hardware.sharding.strategy", "zero3")
+    edit(window, "hardware.devices", 1)
+    assert not hidden("hardware.sharding.strategy")  # it counts, so it is shown
     edit(window, "training.method", "inference")
     assert hidden("training.optimizer")
 

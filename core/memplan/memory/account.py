@@ -77,6 +77,7 @@ def exact_states(
         loss="plain",
         attention="sdpa",
         autocast=None,
+        recasts_weights=False,
         dropout=0.0,
         cache="none",
     )

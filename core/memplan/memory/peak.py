@@ -41,6 +41,7 @@ def tape_for(setup: Setup, accumulating: bool, meter: Meter, kind: type[T] = Tap
     """A fresh tape under a set-up."""
     tape = kind(meter, autocast=setup.autocast, on_device=setup.stack.on_device)
     tape.accumulating, tape.trains, tape.has_casts = accumulating, setup.trains, setup.cache == "decode"
+    tape.recasts_weights = setup.recasts_weights
     return tape
 
 

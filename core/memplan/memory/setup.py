@@ -53,6 +53,8 @@ class Setup:
     """Devices that divide the sequence of everything, attention included."""
     expert_parts: int = 1
     """Devices that divide the experts, so that tokens travel to them and back."""
+    recasts_weights: bool = False
+    """Whether linear modules hold no cast of autocast's beyond the product that reads it: DeepSpeed's under ZeRO-3."""
     cache: Literal["none", "prefill", "decode"] = "none"
     """Whether keys and values are cached: as a prompt is read, or as the next token is made on top of it."""
 

@@ -80,6 +80,11 @@ class Passes:
     """What layers keep that waits in the host's memory."""
 
     @property
+    def copied_bytes(self) -> int:
+        """Autocast's 16-bit copies of weights."""
+        return int(self.ends.casts + sum(run.count * run.walk.casts for run in self.runs))
+
+    @property
     def fullest(self) -> Moment:
         """The fullest moment of a pass without a way back."""
         return max(self.forward, self.loss, self.forward_end, key=lambda one: one.total)

@@ -114,6 +114,8 @@ class Tape:
         """Whether modules are in training mode; otherwise dropout does nothing and autocast caches every cast."""
         self.has_casts = False
         """Whether autocast has cast every weight already: it goes on from pass to pass, as in generating text."""
+        self.recasts_weights = False
+        """Whether a linear module's casts go with the product that reads them, as DeepSpeed's do under ZeRO-3."""
         self.accumulating = False
         """Whether gradients of earlier micro-batches are there already."""
         self.kind = TEMPORARY

@@ -46,7 +46,7 @@ class FrontMarks:
 
 def front_marks(front: Front, look: ChartLook, width: float, height: float, chosen: int) -> FrontMarks:
     """Lay the chart out in a rectangle."""
-    left = look.width("caption", "10.0 × time") + 2 * GAP
+    left = look.width("caption", "+1,000% time") + 2 * GAP
     top = TOP * look.zoom
     area = QRectF(left, top, max(width - left - 2 * GAP, 40.0), max(height - top - axis_height(look), 40.0))
     end = max(*(point.need_bytes for point in front.points), front.usable) * 1.06
