@@ -244,6 +244,38 @@ def test_the_scale_stays_when_bars_shrink_and_grows_at_once(plot: StackPlot, est
     assert plot.getViewBox().viewRange()[0][1] > 80 * GIB
 
 
+def test_a_change_that_is_undone_leaves_the_scale_from_before_it(
+    plot: StackPlot, estimate: Estimate, qtbot: QtBot
+) -> None:
+    from dataclasses import replace
+
+    end = plot.getViewBox().viewRange()[0][1]
+    plot.show_chart(stack_chart(replace(estimate, usable_bytes=40 * GIB), "gib"))
+    assert plot.getViewBox().viewRange()[0][1] > 40 * GIB
+    plot.show_chart(stack_chart(estimate, "gib"))
+    qtbot.waitUntil(lambda: plot.getViewBox().viewRange()[0][1] == pytest.approx(end))
+
+
+def test_the_usable_line_ends_before_the_digits_of_a_total(estimate: Estimate, look: ChartLook) -> None:
+    """What is seen around the digits is the same with the line through them and with the line elsewhere."""
+    chart = stack_chart(estimate, "gib")
+    total = chart.bars[1].total
+    pictures = []
+    for usable in (total + 2 * GIB, 29 * GIB):  # 20 pixels a GiB: behind the bar's end, where its digits stand
+        area = QRectF(100, 0, 600, 300)
+        marks = StackMarks(dataclasses.replace(chart, usable=usable), area, Scale(0, 30 * GIB, 100, 700), look)
+        digits = marks.bar_rect(1, total, total).adjusted(4, 0, 0, 0).toRect()
+        digits.setWidth(round(look.width("body", "16.0")) + 8)
+        assert digits.contains(round(marks.scale.x(total + 2 * GIB)), digits.center().y())
+        picture = QImage(720, 340, QImage.Format.Format_RGB32)
+        picture.fill(QColor("white"))
+        painter = QPainter(picture)
+        paint_stack(painter, marks, clip=False)
+        painter.end()
+        pictures.append(picture.copy(digits))
+    assert pictures[0] == pictures[1]
+
+
 def turn_wheel(plot: StackPlot, modifier: Qt.KeyboardModifier) -> bool:
     """Turns the wheel one notch over the middle of the chart; returns whether the chart took it."""
     middle, notch = QPointF(plot.rect().center()), QPoint(0, 120)

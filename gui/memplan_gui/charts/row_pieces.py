@@ -11,6 +11,8 @@ from memplan_gui.icons import paint_icon
 
 ICON = 14.0
 GAP = 8.0
+CLEAR = 5.0
+"""How far the dashed line ends from a figure that it would cross."""
 _TOP = 20.0
 OVER_SPACING = 13.0
 _MOST_NAME_SHARE = 0.3
@@ -90,6 +92,11 @@ def paint_figure(painter: QPainter, look: ChartLook, bar: QRectF, figure: str, *
     """Write a figure behind a bar, on the chart's ground so that no line crosses it."""
     kind: TextKind = "bold" if bold else "body"
     place = QRectF(bar.right() + GAP, bar.top(), look.width(kind, figure), bar.height())
-    painter.fillRect(place.adjusted(-2, 2, 2, -2), look.colour("window"))
+    clear_line(painter, look, place)
     painter.setPen(look.colour("text"))
     look.write(painter, kind, figure, place)
+
+
+def clear_line(painter: QPainter, look: ChartLook, place: QRectF) -> None:
+    """Paint the chart's ground under a figure and a little around it: the dashed line ends before the digits."""
+    painter.fillRect(place.adjusted(-CLEAR, 0, CLEAR, 0), look.colour("window"))

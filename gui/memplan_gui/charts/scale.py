@@ -7,8 +7,6 @@ from dataclasses import dataclass
 
 from memplan import UNIT_BYTES, UNIT_NAMES, Unit
 
-LEAST_USE = 0.45
-"""An axis whose longest bar uses less of it than this is too wide."""
 LABELLED = 0.965
 """Ticks further along the axis than this have no room for a label."""
 FAR_TOO_WIDE = 0.2
@@ -94,6 +92,6 @@ def is_far_too_wide(end: float, wanted: float) -> bool:
     return wanted < end * FAR_TOO_WIDE
 
 
-def keeps(end: float, wanted: float) -> bool:
-    """Whether an axis that ends there may stay as it is, so that the eye sees what changed."""
-    return wanted <= end * 1.001 and wanted >= end * LEAST_USE
+def is_too_wide(end: float, wanted: float) -> bool:
+    """Whether an axis that ends there is narrowed once the eye has seen what changed."""
+    return wanted < end * 0.999

@@ -11,6 +11,7 @@ from memplan import TERM_LOOKS, format_bytes, text_on
 from memplan_gui.charts.axis import paint_grid
 from memplan_gui.charts.legend import paint_diamond
 from memplan_gui.charts.look import ChartLook, TextKind, fill_term, hatch
+from memplan_gui.charts.row_pieces import clear_line
 from memplan_gui.charts.scale import Scale, axis_end
 from memplan_gui.presenters.stack import Bar, Segment, StackChart
 
@@ -188,7 +189,7 @@ def _paint_total(painter: QPainter, marks: StackMarks, row: int, bar: Bar) -> No
     rect = marks.bar_rect(row, bar.total, bar.total)
     width = marks.look.width(kind, text)
     place = QRectF(rect.left() + TOTAL_GAP, rect.top(), width + 4, rect.height())
-    painter.fillRect(place.adjusted(-2, 2, 2, -2), marks.look.colour("window"))
+    clear_line(painter, marks.look, place)
     painter.setPen(marks.look.colour("text"))
     marks.look.write(painter, kind, text, place)
 

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QGraphicsObject, QStyle, QStyleOptionGraphicsItem,
 from memplan import Unit
 from memplan_gui.charts.axis import AXIS_HEIGHT, PIXELS_PER_TICK
 from memplan_gui.charts.look import ChartLook
-from memplan_gui.charts.scale import Scale, is_far_too_wide, keeps, value_ticks
+from memplan_gui.charts.scale import Scale, is_far_too_wide, is_too_wide, value_ticks
 from memplan_gui.charts.stack_layout import LEAST_CHART, RIGHT_MARGIN, TOP_MARGIN
 from memplan_gui.charts.stack_marks import (
     Spot,
@@ -160,7 +160,7 @@ class StackPlot(pg.PlotWidget):
         self._item.update()
 
     def show_chart(self, chart: StackChart | None) -> None:
-        """Show another chart; the scale stays while it can, so that the eye sees what changed."""
+        """Show another chart. A wider scale stays for a moment, so that the eye sees what changed; then it follows."""
         previous, self._chart = self._chart, chart
         if chart is None:
             self._item.update()
@@ -175,7 +175,7 @@ class StackPlot(pg.PlotWidget):
         end = self._wanted_end(chart)
         if previous is None or end > self._end * 1.001 or is_far_too_wide(self._end, end):
             self._jump(end)
-        elif not keeps(self._end, end):
+        elif is_too_wide(self._end, end):
             self._calm.start()
         self._item.update()
 
