@@ -10,6 +10,7 @@ from memplan import MemplanError
 from memplan_gui.help_text import page_document
 from memplan_gui.pieces import column, label, row, scaled, tool_button, window_size
 from memplan_gui.presenters.help import PAGES, HelpPages, topic_of_link
+from memplan_gui.screen_room import within_screen
 from memplan_gui.theme import Theme
 
 SIZE = QSize(1000, 720)
@@ -63,7 +64,7 @@ class HelpWindow(QWidget):
         self._page = ""
         self._places: dict[str, int] = {}
         self.setWindowTitle("Help — memplan")
-        self.setMinimumSize(LEAST_SIZE)
+        self.setMinimumSize(within_screen(LEAST_SIZE))
         self.resize(window_size(SIZE))
         self.search = QLineEdit()
         self.search.setPlaceholderText("Search in Help")

@@ -6,7 +6,8 @@ from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QPlainTextEdit, QPushButton, QStyle, QWidget
 
-from memplan_gui.pieces import column, fixed_font, label, row, scaled, shown
+from memplan_gui.pieces import column, fixed_font, label, row, shown, window_size
+from memplan_gui.screen_room import within_screen
 
 WIDTH = 520
 DETAILS_SIZE = QSize(480, 180)
@@ -27,13 +28,13 @@ class MistakeDialog(QDialog):
         super().__init__(parent)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setWindowTitle("memplan")
-        self.setMinimumWidth(scaled(WIDTH, 1.5))
+        self.setMinimumWidth(window_size(QSize(WIDTH, 1)).width())
         self._report = report
         self.details = QPlainTextEdit(report)
         self.details.setReadOnly(True)
         self.details.setFont(fixed_font())
         self.details.setAccessibleName("Details of the mistake")
-        self.details.setMinimumSize(DETAILS_SIZE)
+        self.details.setMinimumSize(within_screen(DETAILS_SIZE))
         self.details.setTabChangesFocus(True)
         self.details.hide()
         self.text = label(KEPT if is_kept else NOT_KEPT, wraps=True, selectable=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QSize, Qt
-from PySide6.QtGui import QFont, QFontDatabase, QGuiApplication
+from PySide6.QtGui import QFont, QFontDatabase
 from PySide6.QtWidgets import (
     QApplication,
     QBoxLayout,
@@ -15,6 +15,8 @@ from PySide6.QtWidgets import (
     QVBoxLayout,
     QWidget,
 )
+
+from memplan_gui.screen_room import within_screen
 
 Margins = tuple[int, int, int, int]
 NONE: Margins = (0, 0, 0, 0)
@@ -37,10 +39,7 @@ def scaled(pixels: int, most: float = 4.0) -> int:
 
 def window_size(usual: QSize) -> QSize:
     """How large a dialog opens: larger text needs more room, as far as the screen has it."""
-    room = QGuiApplication.primaryScreen().availableSize()
-    return (
-        QSize(scaled(usual.width(), MOST_WIDER), scaled(usual.height(), MOST_WIDER)).boundedTo(room).expandedTo(usual)
-    )
+    return within_screen(QSize(scaled(usual.width(), MOST_WIDER), scaled(usual.height(), MOST_WIDER)))
 
 
 def fixed_font() -> QFont:

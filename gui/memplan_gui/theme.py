@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Literal
 
 # `Qt`, the namespace, takes longer to load than all of this module: it is brought in after the first paint.
 from PySide6.QtCore import QObject, QSize, Signal
-from PySide6.QtGui import QColor, QFont, QFontInfo, QGuiApplication, QPalette
+from PySide6.QtGui import QColor, QFont, QFontInfo, QPalette
 from PySide6.QtWidgets import QApplication
 
 from memplan_gui.colours import ROLES, Roles, Scheme, high_contrast
+from memplan_gui.screen_room import within_screen
 
 if TYPE_CHECKING:
     from memplan_gui.charts.look import ChartLook
@@ -78,8 +79,7 @@ class Theme(QObject):
 
     def least_size(self, usual: QSize) -> QSize:
         """How small a window may become: larger text needs more room, as far as the screen has it."""
-        larger = usual * min(self.zoom, MOST_LARGER)
-        return larger.boundedTo(QGuiApplication.primaryScreen().availableSize()).expandedTo(usual)
+        return within_screen(usual * min(self.zoom, MOST_LARGER))
 
     def font(self, size: TextSize = "body", *, bold: bool = False) -> QFont:
         """One of the three text sizes, with digits of equal width."""

@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSize, Signal
-from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QGuiApplication, QIcon, QPaintEvent, QPalette
+from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QIcon, QPaintEvent, QPalette
 from PySide6.QtWidgets import QMainWindow, QWidget
 
+from memplan_gui.screen_room import within_screen
 from memplan_gui.settings import Settings
 from memplan_gui.theme import THEME_CHOICES, Theme
 
@@ -261,8 +262,7 @@ class Window(QMainWindow):
 
     def _restore_place(self) -> None:
         if not self.restoreGeometry(self._settings.state("geometry")):
-            screen = QGuiApplication.primaryScreen().availableGeometry()
-            self.resize(DEFAULT_SIZE.boundedTo(screen.size()))
+            self.resize(within_screen(DEFAULT_SIZE))
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Say once that the shell is on screen."""
