@@ -16,10 +16,11 @@ from memplan_gui.charts.chart_pictures import waterfall_picture
 from memplan_gui.fields import ChoiceEdit
 from memplan_gui.figure_table import FigureTable
 from memplan_gui.flow_row import FlowRow
-from memplan_gui.pieces import column, label, scaled, tool_button
+from memplan_gui.pieces import column, label, scaled, tip, tool_button
 from memplan_gui.plain_table import PlainModel
 from memplan_gui.presenters.cells import Amounts
 from memplan_gui.presenters.changes import CHANGE_TITLES, change_cells, change_rows, change_waterfall
+from memplan_gui.presenters.labels import tab_text
 from memplan_gui.presenters.waterfall import Waterfall
 from memplan_gui.scroller import Scroller
 from memplan_gui.showing import Showing
@@ -32,7 +33,8 @@ WITH_WORDS = 3
 LEAST_TABLE = 96
 LEAST_CHART = 150
 CHART_SHARE, TABLE_SHARE = 3, 2
-NAME_LETTERS = 14
+NAME_LETTERS = 22
+"""Wide ones, of which a tab's name has fewer."""
 
 
 class ScenarioPair(QWidget):
@@ -67,7 +69,7 @@ class ScenarioPair(QWidget):
         before, old, known = self._names, self._current, self.positions
         self._names, self._current = tuple(names), current
         if self._names != before:
-            choices = [(name, str(position)) for position, name in enumerate(names)]
+            choices = [(tab_text(name), str(position)) for position, name in enumerate(names)]
             self.first.set_choices(choices)
             self.second.set_choices(choices)
         if len(names) != len(before):
@@ -81,6 +83,8 @@ class ScenarioPair(QWidget):
     def _show(self, first: int, second: int) -> None:
         self.first.set_value(str(first))
         self.second.set_value(str(second))
+        for field, position in ((self.first, first), (self.second, second)):
+            field.setToolTip(tip(self._names[position]) if position < len(self._names) else "")
 
     def _turn(self) -> None:
         first, second = self.positions

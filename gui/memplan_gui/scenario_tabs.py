@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QSize, Signal
+from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QMouseEvent
 from PySide6.QtWidgets import QSizePolicy, QTabBar, QWidget
 
@@ -42,6 +42,7 @@ class ScenarioTabs(QWidget):
         self.bar.setMovable(True)
         self.bar.setExpanding(False)
         self.bar.setUsesScrollButtons(True)
+        self.bar.setElideMode(Qt.TextElideMode.ElideMiddle)
         self.bar.setDrawBase(False)
         self.bar.setAccessibleName("Scenarios")
         self.bar.setIconSize(QSize(scaled(14), scaled(14)))

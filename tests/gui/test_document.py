@@ -244,6 +244,23 @@ def test_a_name_that_nobody_gave_follows_what_it_names(document: PlanDocument) -
     assert document.scenario.name == "Full fine-tune 2"
 
 
+def test_a_copy_is_named_by_what_differs_whichever_of_the_two_is_edited(document: PlanDocument) -> None:
+    def names() -> list[str]:
+        return [one.name for one in document.plan.scenarios]
+
+    duplicate_scenario(document)
+    document.edit("scenarios[1].training.sequence_length", 8192)
+    assert names() == ["Full fine-tune", "Full fine-tune, 8,192 tokens"]
+    document.edit("scenarios[1].training.sequence_length", 4096)
+    assert names()[1] == "Full fine-tune, 4,096 tokens"
+    document.edit("scenarios[1].training.sequence_length", 2048)
+    assert names()[1] == "Full fine-tune 2"
+    document.edit("scenarios[0].training.micro_batch", 3)
+    assert names() == ["Full fine-tune", "Full fine-tune, batch 1"]
+    document.edit("scenarios[0].training.method", "qlora")
+    assert names() == ["QLoRA, rank 16", "Full fine-tune"]
+
+
 def test_a_name_that_a_person_gave_stays(document: PlanDocument) -> None:
     assert rename_scenario(document, 0, "what we can afford")
     document.edit("title", "March")

@@ -24,7 +24,7 @@ from memplan import (
     lever_offers,
     verdict_sentence,
 )
-from memplan_gui.charts.scale import axis_end, grouped, is_far_too_wide, keeps, step_of, value_ticks
+from memplan_gui.charts.scale import axis_end, grouped, is_far_too_wide, is_too_wide, step_of, value_ticks
 from memplan_gui.colours import DARK, LIGHT, Roles, high_contrast
 from memplan_gui.document import new_plan
 from memplan_gui.plan_fields import all_fields
@@ -248,12 +248,12 @@ def test_ticks_are_round_and_the_last_names_the_unit() -> None:
     assert step_of(90, 6) == 20
 
 
-def test_the_scale_stays_while_it_can() -> None:
+def test_the_scale_follows_what_is_shown() -> None:
     end = axis_end(80.0, 75.0, 0.1)
     assert end > 80
-    assert keeps(end, axis_end(60.0, 75.0, 0.1))
-    assert not keeps(end, axis_end(81.0, 75.0, 0.1))
-    assert not keeps(end, axis_end(20.0, 11.0, 0.1))
+    assert not is_too_wide(end, end)
+    assert not is_too_wide(end, axis_end(81.0, 75.0, 0.1))
+    assert is_too_wide(end, axis_end(60.0, 38.0, 0.1))
     assert is_far_too_wide(10_000.0, 80.0)
 
 
@@ -277,7 +277,8 @@ def test_fractions_are_read_as_per_cent() -> None:
 
 
 def test_names_become_tabs_and_files() -> None:
-    assert tab_text("x" * 80).endswith("…")
+    assert tab_text("QLoRA, rank 16, checkpointing, 8,192 tokens").endswith("8,192 tokens")
+    assert tab_text("x" * 80)[14:16] == "x…"
     assert tab_text("  ") == "unnamed"
     assert file_stem("Llama 3.1 8B, SFT", "a/b") == "Llama-3.1-8B-SFT-a-b"
     assert file_stem("…") == "plan"

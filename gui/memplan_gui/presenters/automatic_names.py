@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from memplan import MemplanError, Plan, Scenario, catalog, format_count, replaced
 from memplan_gui.presenters.words import choice_title
@@ -66,25 +67,71 @@ def _device(name: str) -> str:
         return name
 
 
+def name_among(scenario: Scenario, others: Sequence[Scenario]) -> str:
+    """The automatic name; where others are called so, with what differs from all of them that would be.
+
+    >>> short = Scenario.model_validate({"name": "Full fine-tune", "model": {"parameters": 7}})
+    >>> long = replaced(short, "training.sequence_length", 8192)
+    >>> name_among(long, [short]), name_among(short, [short])
+    ('Full fine-tune, 8,192 tokens', 'Full fine-tune 2')
+    """
+    wanted, taken = scenario_name(scenario), {other.name for other in others}
+    if wanted not in taken:
+        return wanted
+    mine = _particulars(scenario)
+    twins = [_particulars(other) for other in others if scenario_name(other) == wanted]
+    telling = [words for key, words in mine.items() if all(twin[key] != words for twin in twins)]
+    return next((name for words in telling if (name := f"{wanted}, {words}") not in taken), free_name(wanted, taken))
+
+
+def _particulars(scenario: Scenario) -> dict[str, str]:
+    """What tells scenarios of one name apart, the most telling first."""
+    training, hardware = scenario.training, scenario.hardware
+    return {
+        "model": _model(scenario),
+        "device": _device(hardware.device),
+        "devices": f"{hardware.devices:,} device{'s' if hardware.devices > 1 else ''}",
+        "length": f"{training.sequence_length:,} tokens",
+        "batch": f"batch {training.micro_batch:,}",
+        "accumulation": f"{training.gradient_accumulation:,} micro-batch{_plural(training.gradient_accumulation)}",
+        "checkpointing": f"checkpointing: {choice_title('checkpointing', training.checkpointing)}",
+        "optimizer": choice_title("optimizer", training.optimizer),
+        "implementation": f"{choice_title('optimizer_impl', training.optimizer_impl)} optimizer",
+        "weights": f"{training.weights_dtype} weights",
+        "sharding": f"sharding: {choice_title('strategy', hardware.sharding.strategy)}",
+        "attention": f"{choice_title('attention', training.attention)} attention",
+        "loss": f"{choice_title('loss', training.loss)} loss",
+        "kernels": f"{choice_title('kernels', training.kernels)} kernels",
+    }
+
+
+def _plural(count: int) -> str:
+    return "es" if count > 1 else ""
+
+
 def with_names_following(before: Plan, after: Plan) -> Plan:
-    """The plan with every name that was the automatic one, and is unchanged, brought up to date with what it names."""
+    """The plan with every name that was the automatic one, and is unchanged, brought up to date with what it names.
+
+    A name that says how it differs from another depends on that one too, so it is looked at after every edit.
+    """
     if len(before.scenarios) == len(after.scenarios):
         for position, (old, new) in enumerate(zip(before.scenarios, after.scenarios, strict=True)):
-            if (
-                new is not old
-                and new.name == old.name
-                and _is_automatic(old)
-                and scenario_name(new) != scenario_name(old)
-            ):
-                others = {one.name for at, one in enumerate(after.scenarios) if at != position}
-                after = replaced(after, f"scenarios[{position}].name", free_name(scenario_name(new), others))
+            is_plain = new is old and new.name == scenario_name(new)
+            if new.name != old.name or is_plain or not _is_automatic(old):
+                continue
+            others = [one for at, one in enumerate(after.scenarios) if at != position]
+            if (name := name_among(new, others)) != new.name:
+                after = replaced(after, f"scenarios[{position}].name", name)
     if after.title == before.title == plan_title(before) != (title := plan_title(after)):
         after = replaced(after, "title", title[:500])
     return after
 
 
 def _is_automatic(scenario: Scenario) -> bool:
-    return scenario_name(scenario) in (scenario.name, _NUMBERED.sub("", scenario.name))
+    name, given = scenario_name(scenario), _NUMBERED.sub("", scenario.name)
+    if name in (scenario.name, given):
+        return True
+    return any(f"{name}, {words}" in (scenario.name, given) for words in _particulars(scenario).values())
 
 
 def free_name(wanted: str, taken: set[str]) -> str:

@@ -7,13 +7,20 @@ import re
 from memplan import Estimate, Scenario
 from memplan_gui.presenters.words import choice_title
 
-MOST_TAB_LETTERS = 28
+MOST_TAB_LETTERS = 32
 
 
 def tab_text(name: str) -> str:
-    """A scenario's name, short enough for a tab; the whole of it is the tab's tooltip."""
+    """A scenario's name, short enough for a tab: cut in its middle, for names differ at their ends.
+
+    >>> tab_text("QLoRA, rank 16, checkpointing, 8,192 tokens")
+    'QLoRA, rank 16,…ng, 8,192 tokens'
+    """
     name = name.strip() or "unnamed"
-    return name if len(name) <= MOST_TAB_LETTERS else name[: MOST_TAB_LETTERS - 1].rstrip() + "…"
+    if len(name) <= MOST_TAB_LETTERS:
+        return name
+    half = MOST_TAB_LETTERS // 2
+    return f"{name[: half - 1].rstrip()}…{name[-half:].lstrip()}"
 
 
 def file_stem(*names: str) -> str:
