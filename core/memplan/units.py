@@ -15,9 +15,11 @@ Unit = Literal["gib", "gb"]
 UNIT_BYTES: dict[Unit, int] = {"gib": GIB, "gb": GB}
 UNIT_NAMES: dict[Unit, str] = {"gib": "GiB", "gb": "GB"}
 
-_COUNT = re.compile(r"^\s*([0-9][0-9_,]*(?:\.[0-9]+)?)\s*([kKmMbBgGtT]?)(i?)\s*$")
-_DECIMAL = {"": 1, "k": 10**3, "m": 10**6, "b": 10**9, "g": 10**9, "t": 10**12}
-_BINARY = {"k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
+_COUNT = re.compile(r"^\s*([0-9][0-9_,]*(?:\.[0-9]+)?)\s*([kKmMbBtT]?)(i?)\s*$")
+_MEMORY = re.compile(r"[0-9]\s*(?:[kKmMtT]i?[bB]|[gG]i?[bB]?)\s*$")
+"""An amount of memory, or the beginning of one: nobody counts in G."""
+_DECIMAL = {"": 1, "k": 10**3, "m": 10**6, "b": 10**9, "t": 10**12}
+_BINARY = {"k": 2**10, "m": 2**20, "t": 2**40}
 COUNTS = "4096, 8k, 8ki (8192), 1.5M, 7B or 15T"
 COUNTS_IN_TOKENS = "4096, 8k (8192), 128k (131,072) or 1M (1,048,576)"
 """What can be written for a count, and for one of tokens: for error messages and for help."""
@@ -94,9 +96,12 @@ def parse_count(text: str, unit: str = "") -> int:
         ValueError: what was found and what can be read.
     """
     found, in_tokens = _COUNT.match(text), unit == "tokens"
+    forms = COUNTS_IN_TOKENS if in_tokens else COUNTS
     letter = found[2].lower() if found else ""
+    if _MEMORY.search(text):
+        raise ValueError(f"{text.strip()!r} is an amount of memory, and this is a count; write {forms}.")
     if not found or (found[3] and letter not in _BINARY):
-        raise ValueError(f"{text.strip()!r} is not a count; write {COUNTS_IN_TOKENS if in_tokens else COUNTS}.")
+        raise ValueError(f"{text.strip()!r} is not a count; write {forms}.")
     sizes = _BINARY if found[3] or (in_tokens and letter in _BINARY) else _DECIMAL
     value = float(re.sub(r"[_,]", "", found[1])) * sizes[letter]
     if value != int(value):

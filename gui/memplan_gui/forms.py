@@ -19,8 +19,6 @@ NUMBER_WIDTH = 84
 ROW_GAP = 4
 INSET = 8
 """How far rows stand in from the panel's own margin: focus frames of headers and title reach out to that."""
-MESSAGE_ROLES = ("rejection", "advice")
-"""What can stand under an editor, from top to bottom."""
 
 
 def editor_for(name: str, facts: FieldFacts, *, doubling: bool = False) -> QWidget:
@@ -46,7 +44,7 @@ def _is_tight() -> bool:
 
 
 class FieldRow(QWidget):
-    """Label, editor and unit; under them what is wrong with the last edit, and advice."""
+    """Label, editor and unit; under them what is wrong with the last edit. Advice colours the label: no row moves."""
 
     help: str
     """What the field is and what it takes."""
@@ -54,7 +52,9 @@ class FieldRow(QWidget):
     def __init__(self, facts: FieldFacts, editor: QWidget, *, title: str = "", about: str = "") -> None:
         super().__init__()
         self.editor = editor
-        self._messages: dict[str, QLabel] = {}
+        self._rejection: QLabel | None = None
+        self._name: QLabel | None = None
+        self._advice = ""
         self._grid = grid = QGridLayout(self)
         grid.setHorizontalSpacing(8)
         grid.setVerticalSpacing(2)
@@ -69,7 +69,7 @@ class FieldRow(QWidget):
         if isinstance(editor, ToggleEdit | SearchEdit):  # these say themselves what they are about
             grid.addWidget(editor, 0, 0, 1, 3)
         else:
-            name = label(title)
+            name = self._name = label(title)
             name.setBuddy(editor)
             name.setToolTip(tip(self.help))
             if _is_tight():
@@ -99,39 +99,38 @@ class FieldRow(QWidget):
     @property
     def rejection(self) -> str:
         """What is wrong with the last edit; empty when nothing is."""
-        return self._said("rejection")
+        return self._rejection.text() if self._rejection is not None else ""
 
     @property
     def advice(self) -> str:
         """What the estimate has to say about the field."""
-        return self._said("advice")
+        return self._advice
 
     def show_rejection(self, message: str) -> None:
         """Say why an edit was not taken."""
         if not message and not self.rejection:
             return
-        self._say("rejection", message[:1].upper() + message[1:])
+        if self._rejection is None:  # most rows never have anything to say
+            self._rejection = label("", "rejection", wraps=True, selectable=True)
+            self._grid.addWidget(self._rejection, 1, 0, 1, 3)
+        self._rejection.setText(message[:1].upper() + message[1:])
+        shown(self._rejection, bool(message))
         self.editor.setProperty("rejected", bool(message))
         self.editor.style().unpolish(self.editor)
         self.editor.style().polish(self.editor)
 
     def show_advice(self, message: str) -> None:
-        """Say what the estimate has to say about the field."""
-        if message != self.advice:
-            self._say("advice", message)
-
-    def _said(self, role: str) -> str:
-        return self._messages[role].text() if role in self._messages else ""
-
-    def _say(self, role: str, message: str) -> None:
-        """Most rows never have anything to say: a message's label is made when there is one."""
-        if role not in self._messages:
-            if not message:
-                return
-            self._messages[role] = label("", role, wraps=True, selectable=True)
-            self._grid.addWidget(self._messages[role], 1 + MESSAGE_ROLES.index(role), 0, 1, 3)
-        self._messages[role].setText(message)
-        shown(self._messages[role], bool(message))
+        """Mark the field that the estimate has something to say about; what it says stands at the panel's foot."""
+        if message == self._advice:
+            return
+        self._advice = message
+        words = "\n".join(part for part in (message, self.help) if part)
+        self.editor.setAccessibleDescription(words)
+        if self._name is not None:
+            self._name.setToolTip(tip(words))
+            self._name.setProperty("advised", bool(message))
+            self._name.style().unpolish(self._name)
+            self._name.style().polish(self._name)
 
 
 class Fold(QWidget):

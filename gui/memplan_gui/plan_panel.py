@@ -6,6 +6,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QFrame, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
 from memplan import Estimate, Scenario, Unit, facts_at
+from memplan_gui.advice_foot import AdviceFoot
 from memplan_gui.binding import Binding
 from memplan_gui.catalog_hits import (
     NO_DEVICE,
@@ -85,13 +86,12 @@ class PlanPanel(QFrame):
         self.show_plan()
 
     def show_answer(self, estimate: Estimate | None) -> None:
-        """Show what the estimate says of the model, and its advice under the fields it speaks of."""
+        """Show what the estimate says of the model, and its advice with the fields it speaks of."""
         scenario = self._document.scenario
         self._model_caption.setText(model_caption(estimate) if estimate else "")
         present = {path for path, spec in all_fields().items() if spec.applies(scenario)}
         self._advice = advice_by_path(estimate, present) if estimate else {}
-        self._general_advice.setText(self._advice.get("", ""))
-        shown(self._general_advice, "" in self._advice)
+        self.advice.show_answer(estimate)
         for path, line in self.rows.items():
             line.show_advice(self._advice.get(path, ""))
         for spec, fold in self._folds:
@@ -132,6 +132,8 @@ class PlanPanel(QFrame):
         content.setFixedWidth(scaled(PANEL_WIDTH, MOST_WIDER) - 1)
         whole, scroller = column(self, margins=(0, 0, 1, 0)), Scroller(content)
         whole.addWidget(scroller, 1)
+        self.advice = AdviceFoot()
+        whole.addWidget(self.advice)
         whole.addWidget(FieldHelp(self, scroller))
         return column(content, margins=(MARGIN, 12, SCROLL_MARGIN, 2 * MARGIN))
 
@@ -190,11 +192,8 @@ class PlanPanel(QFrame):
 
     def _build_captions(self) -> None:
         self._model_caption = label("", "caption", wraps=True, selectable=True)
-        self._general_advice = label("", "advice", wraps=True, selectable=True)
-        self._general_advice.hide()
         captions = column(margins=(INSET, 0, INSET, 0))
         captions.addWidget(self._model_caption)
-        captions.addWidget(self._general_advice)
         self._column.addLayout(captions)
 
     def _build_notes(self) -> None:

@@ -10,7 +10,7 @@ RADIUS = 4
 """Corner radius of everything that has corners."""
 
 TEMPLATE = """
-QWidget#plan_panel, QWidget#plan_fields, QWidget#shell_panel { background: $panel; }
+QWidget#plan_panel, QWidget#plan_fields, QLabel#advice_words { background: $panel; }
 QWidget#plan_panel { border-right: 1px solid $hairline; }
 QScrollArea { border: none; background: transparent; }
 QMainWindow, QDialog, QWidget#answer { background: $window; }
@@ -31,6 +31,7 @@ QLabel[role="heading"] { font-size: ${heading}px; font-weight: 600; }
 QLabel[role="section"] { font-weight: 600; }
 QLabel[role="caption"] { font-size: ${caption}px; color: $muted; }
 QLabel[role="advice"] { font-size: ${caption}px; color: $tight; }
+QLabel[advised="true"] { color: $tight; }
 QLabel[role="rejection"] { font-size: ${caption}px; color: $does_not_fit; }
 QLabel[role="said"] {
   background: $text; color: $window; border-radius: ${radius}px; padding: 6px 12px;

@@ -76,6 +76,19 @@ def test_what_cannot_be_read_is_said_and_given_up(qtbot: QtBot, length: IntegerE
     assert length.text() == "2048"
 
 
+@pytest.mark.parametrize("memory", ["819224 GB", "819224G", "24 GiB", "800 MB"])
+def test_a_count_refuses_an_amount_of_memory(qtbot: QtBot, length: IntegerEdit, memory: str) -> None:
+    """An amount that is pasted behind a count must not become a count of thousands of milliards, not even on the way."""
+    heard, said = Heard(length), []
+    length.unreadable.connect(said.append)
+    type_over(qtbot, length, memory)
+    assert 819_224 * 10**9 not in heard
+    length.clearFocus()
+    assert heard[-1] == 2048  # the value from before the typing
+    forms = "4096, 8k, 8ki (8192), 1.5M, 7B or 15T"
+    assert said == [f"{memory!r} is an amount of memory, and this is a count; write {forms}."]
+
+
 def test_text_stays_while_it_is_typed_and_is_tidied_when_done(qtbot: QtBot, length: IntegerEdit) -> None:
     length.edited.connect(length.set_value)
     type_over(qtbot, length, "16k")

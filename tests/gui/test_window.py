@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QScrollArea, QWidget
 from pytestqt.qtbot import QtBot
 
-from memplan import load_plan, save_plan, verdict_sentence
+from memplan import Advice, load_plan, save_plan, verdict_sentence
 from memplan_gui import dialogs
 from memplan_gui.charts.stack_marks import Spot
 from memplan_gui.document import PlanDocument, new_plan
@@ -174,7 +175,25 @@ def test_only_fields_that_apply_are_shown(window: Window) -> None:
     assert hidden("training.optimizer")
 
 
-def test_advice_stands_under_its_field(window: Window) -> None:
+def test_advice_moves_no_field(window: Window) -> None:
+    """Who changes one field and clicks the next must hit the next."""
+    panel = window.plan_panel
+    panel.show_answer(None)
+    QApplication.processEvents()
+    assert panel.advice.isHidden()
+    before = {path: line.y() for path, line in panel.rows.items() if line.isVisible()}
+    estimate = window.answers.answer().estimate
+    assert estimate is not None
+    said = (Advice("training.micro_batch", "Too large."), Advice("", "An unknown family."))
+    panel.show_answer(dataclasses.replace(estimate, warnings=said))
+    QApplication.processEvents()
+    assert panel.advice.isVisible()
+    assert panel.advice.text == "Micro-batch: Too large.\nAn unknown family."
+    assert {path: line.y() for path, line in panel.rows.items() if line.isVisible()} == before
+    assert "Too large." in panel.rows["training.micro_batch"].editor.accessibleDescription()
+
+
+def test_advice_is_told_by_its_field(window: Window) -> None:
     answer = window.answers.answer().estimate
     assert answer is not None
     for advice in answer.warnings:

@@ -1,4 +1,4 @@
-"""The estimate's words about the model, and about fields: each under the field that it speaks of."""
+"""The estimate's words about the model, and about fields: each with the field that it speaks of."""
 
 from __future__ import annotations
 
@@ -39,6 +39,12 @@ def advice_by_path(estimate: Estimate, shown: Collection[str]) -> dict[str, str]
         if sentence not in sentences:
             sentences.append(sentence)
     return {row: "\n".join(sentences) for row, sentences in advice.items()}
+
+
+def advice_lines(estimate: Estimate) -> str:
+    """All advice in one text, a line for each: behind the title of its field, where it speaks of one."""
+    lines = [f"{field_words(word.path, '')}{word.message}" for word in estimate.warnings]
+    return "\n".join(dict.fromkeys(lines))
 
 
 def field_words(path: str, row: str) -> str:
