@@ -81,6 +81,7 @@ def test_a_count_refuses_an_amount_of_memory(qtbot: QtBot, length: IntegerEdit, 
     """An amount that is pasted behind a count must not become a count of thousands of milliards, not even on the way."""
     heard, said = Heard(length), []
     length.unreadable.connect(said.append)
+    length.edited.connect(length.set_value)
     type_over(qtbot, length, memory)
     assert 819_224 * 10**9 not in heard
     length.clearFocus()
