@@ -103,7 +103,7 @@ class ImportDialog(QDialog):
         field = QLineEdit()
         field.setAccessibleName(question.title)
         field.setAccessibleDescription(question.words)
-        field.setPlaceholderText(_PLACEHOLDERS.get(question.path, "8k"))
+        field.setPlaceholderText(f"for example {_EXAMPLES.get(question.path, '8k')}")
         names = _names(question.path)
         if names:
             completer = QCompleter(names, field)
@@ -137,7 +137,7 @@ class ImportDialog(QDialog):
         shown(self._problem, bool(problem))
 
 
-_PLACEHOLDERS = {
+_EXAMPLES = {
     "model": "meta-llama/Llama-3.1-8B, 7B, or a config.json",
     "hardware.device": "A100 SXM4 80 GB",
     "hardware.devices": "8",

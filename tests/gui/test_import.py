@@ -92,6 +92,21 @@ def test_open_questions_keep_the_buttons_off(window: Window) -> None:
     dialog.deleteLater()
 
 
+def test_what_may_be_misspelt_comes_first_and_a_suggestion_reads_as_one(window: Window, tmp_path: Path) -> None:
+    """A key that was not read leaves a default that looks settled: nobody scrolls down to find out."""
+    recipe = tmp_path / "lora.yml"
+    recipe.write_text(RECIPE.read_text() + "gradient_accumulation_step: 16\n")
+    imported = import_files([recipe])
+    dialog = ImportDialog(window, [recipe], imported)
+    tree = dialog.findChild(QTreeWidget)
+    first = tree.topLevelItem(0)
+    assert first.text(0) == "Perhaps misspelt, and not read"
+    assert first.child(0).text(0) == "gradient_accumulation_step"
+    assert "did you mean gradient_accumulation_steps?" in first.child(0).text(1)
+    assert dialog._fields["hardware.devices"].placeholderText() == "for example 8"
+    dialog.deleteLater()
+
+
 def test_values_are_called_as_in_the_forms(window: Window) -> None:
     dialog = ImportDialog(window, [RECIPE], import_files([RECIPE], {"hardware.devices": 8}))
     tree = dialog.findChild(QTreeWidget)

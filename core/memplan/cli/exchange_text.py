@@ -11,7 +11,14 @@ from memplan.exchange import NOTE_TITLES, Imported, ImportNote
 from memplan.plan.file import plan_bytes
 from memplan.version import __version__
 
-_COLOURS = {"understood": "green", "assumed": "yellow", "left_out": "yellow", "ignored": "dim", "asked": "red"}
+_COLOURS = {
+    "misspelt": "red",
+    "understood": "green",
+    "assumed": "yellow",
+    "left_out": "yellow",
+    "ignored": "dim",
+    "asked": "red",
+}
 _LEAST_LABEL, _MOST_LABEL = 20, 30
 """Labels stand in a column as wide as the longest of them, within these."""
 

@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-NoteKind = Literal["understood", "assumed", "left_out", "ignored", "asked"]
+NoteKind = Literal["misspelt", "understood", "assumed", "left_out", "ignored", "asked"]
 
 AUTO = "auto"
 """What a field that may be empty is stated to be where the trainer works it out: the plan's null."""
 
 NOTE_TITLES: dict[NoteKind, str] = {
+    "misspelt": "Perhaps misspelt, and not read",
     "understood": "Understood",
     "assumed": "Assumed",
     "left_out": "Decides memory, but is not counted",

@@ -15,7 +15,7 @@ from functools import cache
 from typing import Any
 
 from memplan.errors import MemplanError
-from memplan.exchange.notes import ImportNote, Stated
+from memplan.exchange.notes import ImportNote, NoteKind, Stated
 from memplan.plan.problems import shown
 from memplan.resources import resource
 
@@ -55,10 +55,10 @@ class Reading:
         if stated is not None:
             self.notes.append(ImportNote("left_out", stated.key, why, self._name))
 
-    def ignore(self, stated: Stated | None, why: str) -> None:
-        """Say that a key does not apply here."""
+    def ignore(self, stated: Stated | None, why: str, kind: NoteKind = "ignored") -> None:
+        """Say that a key does not apply here, or looks like another one that would."""
         if stated is not None:
-            self.notes.append(ImportNote("ignored", stated.key, why, self._name))
+            self.notes.append(ImportNote(kind, stated.key, why, self._name))
 
     def assume(self, title: str, words: str, path: str = "") -> None:
         """Say what was taken for granted about a key."""
@@ -182,7 +182,7 @@ class Keys:
                 near = get_close_matches(leaf, known, n=1, cutoff=0.75) if len(leaf) <= _LONGEST_KEY else []
                 hint = f"; did you mean {near[0]}?" if near else "."
                 words = f"no key of {self.reading.title} that is known{hint}"
-                self.reading.ignore(Stated(value, self.reading.file, key), words)
+                self.reading.ignore(Stated(value, self.reading.file, key), words, "misspelt" if near else "ignored")
         if unknown > _MOST_UNKNOWN:
             self.reading.notes.append(ImportNote("ignored", f"{unknown - _MOST_UNKNOWN:,} more keys", "not known."))
         if idle:

@@ -14,7 +14,7 @@ from memplan.errors import MemplanError
 from memplan.exchange.batches import settle_accumulation, settle_groups, settle_processes
 from memplan.exchange.desk import Desk
 from memplan.exchange.model_settling import SettledModel, settle_model
-from memplan.exchange.notes import AUTO, ImportNote, Stated
+from memplan.exchange.notes import AUTO, NOTE_TITLES, ImportNote, Stated
 from memplan.exchange.peft_defaults import default_targets
 from memplan.exchange.precision import DEEPSPEED, FSDP, precision_in_force
 from memplan.exchange.reading import Reading
@@ -341,7 +341,7 @@ def value_words(value: Any) -> str:
 
 def _in_order(notes: Sequence[ImportNote]) -> list[ImportNote]:
     """By kind, and what concerns the plan's fields in the plan's order."""
-    kinds = ("understood", "assumed", "left_out", "ignored", "asked")
+    kinds = tuple(NOTE_TITLES)
     paths = ["model", *field_paths()]
 
     def key(note: ImportNote) -> tuple[int, int]:

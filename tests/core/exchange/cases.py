@@ -67,7 +67,7 @@ def _told(imported: Imported) -> dict[str, Any]:
             model.get("catalog") or model.get("name") if "config" not in model else model["config"]["model_type"]
         )
         found["scenario"] = content
-    for kind in ("left_out", "ignored"):
+    for kind in ("misspelt", "left_out", "ignored"):
         titles = sorted(note.title for note in imported.notes if note.kind == kind and note.title != "Other keys")
         if titles:
             found[kind] = titles
