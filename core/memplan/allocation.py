@@ -211,8 +211,7 @@ def _on_one_device(
     if sharding is not None:
         by = zero3_gathering if sharding.strategy == "zero3" and devices > 1 else gathering_of
         gathering = by(stage.part, setup, sharding, devices, expert_parallel=shared_out)
-    by_count = setup.packed or not chosen.exact
-    if gathering is None or hardware.sharding.strategy not in CUTS_TENSORS or by_count:
+    if gathering is None or hardware.sharding.strategy not in CUTS_TENSORS or not chosen.exact:
         undivided, all_experts = _states(chosen, stage, setup, scenario), None
         if shared_out > 1:
             with_all = next(one for one in _stages(chosen, hardware, 1) if one.rank == stage.rank)
@@ -223,7 +222,7 @@ def _on_one_device(
         return states, gathering
     frozen = _frozen_layers(scenario, stage)
     states = exact_states(stage.part, setup, training, frozen, devices, shared_out)
-    if training.method == "full" or (training.method == "lora" and hardware.sharding.strategy == "fsdp2"):
+    if training.method in ("full", "lora", "qlora"):
         states = replace(states, gradients=gathering.gradient_bytes(stage.part))
     return states, gathering
 

@@ -145,7 +145,10 @@ def _about_sharding(scenario: Scenario) -> Iterator[Advice]:
         yield Advice("hardware.sharding.strategy", _BUCKETS[strategy])
     elif strategy == "fsdp2" and training.method not in ("full", "lora"):
         what = {"freeze": "frozen layers", "inference": "inference"}.get(training.method, "adapters")
-        yield Advice("hardware.sharding.strategy", f"Sharding of {what} has not been held against traces yet.")
+        words = f"Sharding of {what} has not been held against traces yet."
+        if training.method == "qlora":
+            words += " Packed values are cut evenly; their scales are counted whole on each device."
+        yield Advice("hardware.sharding.strategy", words)
     elif strategy not in SHARDS_STATES:
         beside = (
             "gradients are views of their buckets"

@@ -192,3 +192,38 @@ def test_tokens_travel_to_their_experts_and_back() -> None:
         return sum(seen.shape == (8 * 512, 2048) for seen in tape.seen)
 
     assert rows(8) == rows(1) + 4
+
+
+@pytest.mark.parametrize("method", ["lora", "qlora"])
+def test_experts_that_are_not_packed_are_cut_like_any_other_tensor(method: str) -> None:
+    """bitsandbytes packs linear modules; the eight experts are one tensor of eight rows. Of 64 devices each holds one
+    row of it (PyTorch pads to a row each), an eighth, whatever the method, and gathers 64.
+    """
+    hardware = {"devices": 64, "sharding": {"strategy": "fsdp2"}}
+    found = answer("mistralai/Mixtral-8x7B-v0.1", hardware, method=method, quantization={"fp32_unquantized": False})
+    experts = 32 * 8 * 3 * 4096 * 14336 * 2
+    assert experts / 8 < whole(found, "weights") < 1.02 * experts / 8
+
+
+@pytest.mark.parametrize("strategy", ["fsdp1", "fsdp2", "zero3"])
+def test_scales_of_packed_weights_stay_whole(strategy: str) -> None:
+    """bitsandbytes keeps them beside the parameter, which is what is divided: one fp32 for 64 values of a matrix."""
+    matrices = LAYERS * (2 * HIDDEN * HIDDEN + 2 * KV_WIDTH * HIDDEN + 3 * HIDDEN * WIDTH)
+    hardware = {"devices": 512, "sharding": {"strategy": strategy, "mixed_precision": False}}
+    found = answer(hardware=hardware, method="qlora", quantization={"double_quant": False})
+    assert whole(found, "weights") > 4 * matrices // 64
+
+
+def test_int8_is_gathered_as_wide_as_it_is_held() -> None:
+    """A byte a value, twice what 4 bits take."""
+    hardware = {"devices": 8, "sharding": {"strategy": "fsdp2"}}
+    four, eight = (
+        gathering(answer(hardware=hardware, method="qlora", quantization={"format": form})) for form in ("nf4", "int8")
+    )
+    layer = 2 * HIDDEN * HIDDEN + 2 * KV_WIDTH * HIDDEN + 3 * HIDDEN * WIDTH
+    assert eight - four >= layer // 2
+
+
+def gathering(found: Estimate) -> int:
+    """Most that communication takes."""
+    return whole(found, "communication buffers")

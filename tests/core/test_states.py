@@ -171,8 +171,9 @@ def test_data_parallel_devices_are_those_that_other_splits_leave(sizes: dict[str
     assert data_parallel_devices(Hardware.model_validate({"devices": 16, **sizes})) == devices
 
 
-@pytest.mark.parametrize("strategy", ["zero1", "zero2", "zero3", "fsdp1", "fsdp2", "megatron"])
+@pytest.mark.parametrize("strategy", ["fsdp1", "fsdp2", "megatron"])
 def test_one_device_shares_with_nobody(strategy: str) -> None:
+    """DeepSpeed has its buckets all the same."""
     alone = {"devices": 1, "sharding": {"strategy": strategy}}
     found, plain = (
         estimate(Scenario.model_validate({"model": {"config": LLAMA}, "hardware": hardware}))

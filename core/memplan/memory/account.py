@@ -25,6 +25,7 @@ from memplan.memory.states import (
     has_master,
     held_tensors,
     packed_scale_bytes,
+    scale_bytes,
     sharded_tensor,
     weight_bytes,
 )
@@ -50,6 +51,8 @@ class States:
     adapter_parameters: int
     paged: int = 0
     """Optimizer states in the host's memory, beside those of `optimizer`."""
+    scales: int = 0
+    """Of `weights`: the scales of packed ones, which no sharding divides."""
 
     @property
     def loaded(self) -> int:
@@ -67,6 +70,7 @@ def exact_states(
 ) -> States:
     """States tensor by tensor; with shards, of the device that holds the largest part of each.
 
+    Tensors are cut along their first axis. Packed values lie in one column of bytes, which is cut evenly.
     Experts that `expert_parallel` devices share out already are cut among the others alone.
     """
     # What is kept of a step plays no part here: set-ups that differ in nothing else share their states.
@@ -107,12 +111,12 @@ def _exact_states(
     tensors = held_tensors(architecture, setup, frozen_layers)
     if shards > 1:
         fewer = shards // expert_parallel
-        tensors = tuple(sharded_tensor(tensor, fewer if tensor.of_experts else shards) for tensor in tensors)
+        tensors = tuple(t if t.packed else sharded_tensor(t, fewer if t.of_experts else shards) for t in tensors)
     double_quant = training.quantization.double_quant
     trains = [tensor for tensor in tensors if tensor.trains]
     paged = sum(t.count * sum(paged_tensors(t, training)) for t in trains)
     return States(
-        weights=sum(weight_bytes(t, double_quant=double_quant) for t in tensors if not t.adapter)
+        weights=sum(weight_bytes(t, double_quant=double_quant, devices=shards) for t in tensors if not t.adapter)
         + buffer_bytes(architecture),
         adapters=sum(weight_bytes(t, double_quant=double_quant) for t in tensors if t.adapter),
         gradients=sum(gradient_bytes(t, training) for t in trains),
@@ -123,6 +127,7 @@ def _exact_states(
         trainable=sum(t.total_values for t in tensors if t.trains or t.idle),
         adapter_parameters=sum(t.total_values for t in tensors if t.adapter),
         paged=paged,
+        scales=sum(scale_bytes(t, double_quant=double_quant) for t in tensors),
     )
 
 
@@ -142,9 +147,10 @@ def states_of_size(parameters: int, assumed: int, setup: Setup, training: Traini
     dtype = setup.adapter_dtype if setup.adapted else setup.weights_dtype
     one = HeldTensor("all", (trainable,), 1, dtype, trains=True)
     rule = RULES[training.optimizer]
-    weights = parameters * BYTES_PER_VALUE[setup.weights_dtype]
+    weights, scales = parameters * BYTES_PER_VALUE[setup.weights_dtype], 0
     if setup.packed:
-        weights = parameters // 2 + packed_scale_bytes(parameters, double_quant=training.quantization.double_quant)
+        scales = packed_scale_bytes(parameters, double_quant=training.quantization.double_quant)
+        weights = parameters // 2 + scales
     if follows_shapes(training):
         part = trainable / exact.trainable if exact.trainable else 0
         states, paged = round(exact.optimizer_unrounded * part), round(exact.paged * part)
@@ -164,4 +170,5 @@ def states_of_size(parameters: int, assumed: int, setup: Setup, training: Traini
         trainable=trainable,
         adapter_parameters=adapters if setup.adapted else 0,
         paged=paged,
+        scales=scales,
     )

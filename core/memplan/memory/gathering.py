@@ -21,7 +21,7 @@ from memplan.architecture.dividing import share
 from memplan.architecture.parts import Architecture, Layer
 from memplan.memory.setup import Setup
 from memplan.memory.sharding import CASTS_WEIGHTS, CUTS_TENSORS
-from memplan.memory.states import HeldTensor, layer_adapters, layer_tensors, outer_tensors, sharded_tensor
+from memplan.memory.states import HeldTensor, layer_adapters, layer_tensors, outer_tensors, packed_parts, sharded_tensor
 from memplan.memory.storage import rounded
 from memplan.number_formats import BYTES_PER_VALUE
 from memplan.plan.hardware import Sharding
@@ -171,9 +171,9 @@ def _unit(tensors: Iterable[HeldTensor], sharding: Sharding, all_devices: int, e
     weights = values = trainable = gradients = cast = 0
     for tensor in tensors:
         devices = all_devices // expert_parallel if tensor.of_experts else all_devices
-        if tensor.packed:  # gathered as it is packed; its scales are no parameters, and stay whole on each device
-            values_of_all = tensor.count * -(-tensor.values // 2)
-            weights, values = weights + int(rounded(values_of_all)), values + values_of_all
+        if tensor.packed:  # gathered as it is packed, cut evenly; its scales stay whole on each device
+            packed, *_ = packed_parts(tensor, double_quant=False)
+            weights, values = weights + tensor.count * int(rounded(packed)), values + tensor.count * packed
             continue
         dtype = gathered_dtype(sharding, tensor.dtype)
         padded = devices * _share(tensor, sharding, devices)

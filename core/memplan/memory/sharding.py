@@ -39,7 +39,7 @@ def sharded(states: States, hardware: Hardware, all_experts: States | None = Non
     the experts.
 
     Equation, d devices: ZeRO-1 divides optimizer states and master weights by d, ZeRO-2 gradients too, ZeRO-3 and FSDP
-    weights too. Source: Rajbhandari et al., "ZeRO", 2020, figure 1.
+    weights too, but not the scales of packed ones. Source: Rajbhandari et al., "ZeRO", 2020, figure 1.
     """
     strategy, d = hardware.sharding.strategy, data_parallel_devices(hardware)
     if strategy not in SHARDS_STATES or d == 1:
@@ -56,7 +56,8 @@ def sharded(states: States, hardware: Hardware, all_experts: States | None = Non
     if strategy in SHARDS_GRADIENTS:
         divided = replace(divided, gradients=share(whole.gradients, d))
     if strategy in SHARDS_WEIGHTS:
-        divided = replace(divided, weights=share(whole.weights, d), adapters=share(whole.adapters, d))
+        weights = share(whole.weights - whole.scales, d) + whole.scales
+        divided = replace(divided, weights=weights, adapters=share(whole.adapters, d))
     return divided
 
 

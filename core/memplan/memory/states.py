@@ -274,8 +274,8 @@ def linears(architecture: Architecture) -> Iterator[tuple[Linear, int]]:
         yield part, 1
 
 
-def weight_bytes(tensor: HeldTensor, *, double_quant: bool) -> int:
-    """Bytes of the tensors as they are held.
+def weight_bytes(tensor: HeldTensor, *, double_quant: bool, devices: int = 1) -> int:
+    """Bytes of the tensors as they are held. Of packed ones, so many devices divide the values alone.
 
     Equation: values × bytes per value, each tensor rounded up to 512 bytes. Packed: values / 2, plus one fp32 scale for
     64 values; with double quantisation one byte for 64 values and an fp32 scale for 256 of those. int8: a byte a value
@@ -291,7 +291,22 @@ def weight_bytes(tensor: HeldTensor, *, double_quant: bool) -> int:
     """
     if not tensor.packed:
         return tensor.count * int(rounded(tensor.values * BYTES_PER_VALUE[tensor.dtype]))
-    return tensor.count * sum(int(rounded(one)) for one in packed_parts(tensor, double_quant=double_quant))
+    values, *_ = packed_parts(tensor, double_quant=double_quant)
+    scales = scale_bytes(tensor, double_quant=double_quant)
+    return tensor.count * int(rounded(-(-values // devices))) + scales
+
+
+def scale_bytes(tensor: HeldTensor, *, double_quant: bool) -> int:
+    """What packed tensors hold beside their values: the scales, which stay whole on each device.
+
+    Source: bitsandbytes 0.50.2, nn/modules.py: `quant_state` and `SCB` are attributes of the parameter, and no
+    parameters themselves, which is what FSDP and ZeRO divide. torchtune's NF4Tensor divides its scales as well; they
+    are counted whole there, too.
+    """
+    if not tensor.packed:
+        return 0
+    _, *scales = packed_parts(tensor, double_quant=double_quant)
+    return tensor.count * sum(int(rounded(one)) for one in scales)
 
 
 def packed_parts(tensor: HeldTensor, *, double_quant: bool) -> tuple[int, ...]:

@@ -18,7 +18,7 @@ from memplan.architecture.dividing import share
 from memplan.architecture.parts import Architecture
 from memplan.memory.gathering import NOTHING, Gathering, Unit
 from memplan.memory.setup import Setup
-from memplan.memory.states import HeldTensor, layer_tensors, outer_tensors
+from memplan.memory.states import HeldTensor, layer_tensors, outer_tensors, packed_parts
 from memplan.memory.storage import rounded
 from memplan.memory.zero import persistence_threshold, prefetch_bucket
 from memplan.number_formats import BYTES_PER_VALUE
@@ -109,7 +109,7 @@ def _divided(
             gradients += tensor.count * share(tensor.values, shares) * width
         if tensor.values <= most:
             continue
-        of_one = -(-tensor.values // 2) if tensor.packed else tensor.values * width
+        of_one = packed_parts(tensor, double_quant=False)[0] if tensor.packed else tensor.values * width
         values, num_bytes = values + tensor.total_values, num_bytes + tensor.count * of_one
         largest, largest_bytes = max(largest, tensor.values), max(largest_bytes, of_one)
     return _Divided(values, num_bytes, largest, int(rounded(largest_bytes)), int(rounded(gradients)))
