@@ -139,7 +139,7 @@ def _about_sharding(scenario: Scenario) -> Iterator[Advice]:
         name = RULES[training.optimizer].title
         yield Advice("training.optimizer", f"{name} needs whole matrices; gathering them for it is not counted.")
     if strategy == "fsdp1" and training.method not in ("full", "lora"):
-        words = "FSDP1 is traced around full training and LoRA; around a 4-bit base some 4% more was measured."
+        words = "FSDP1 is traced around full training and LoRA; around a 4-bit base some 3% more was measured."
         yield Advice("hardware.sharding.strategy", words)
     elif strategy in _BUCKETS:
         yield Advice("hardware.sharding.strategy", _BUCKETS[strategy])

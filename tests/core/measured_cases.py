@@ -14,14 +14,7 @@ from memplan.result import Estimate
 from memplan.units import GIB
 from tests.core.truth_cases import cases
 
-_FSDP1_PACKED = (
-    "FSDP1 around a 4-bit base: about 0.9 GiB more was held than is counted. Routing that is not even accounts for some; the "
-    "same model packed by GPTQ (fms-110) is within 0.5%."
-)
-
-KNOWN_GAPS: dict[str, tuple[float, str]] = {
-    "fms-062": (0.043, _FSDP1_PACKED),
-}
+KNOWN_GAPS: dict[str, tuple[float, str]] = {}
 """Exact rows whose allocated memory is further off than the promise's 4%: how far, and why."""
 
 FALSE_FITS: dict[str, str] = {

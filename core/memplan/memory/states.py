@@ -291,32 +291,37 @@ def weight_bytes(tensor: HeldTensor, *, double_quant: bool, devices: int = 1) ->
     """
     if not tensor.packed:
         return tensor.count * int(rounded(tensor.values * BYTES_PER_VALUE[tensor.dtype]))
-    values, *_ = packed_parts(tensor, double_quant=double_quant)
+    divided = packed_parts(tensor, double_quant=double_quant)[: _divided_parts(tensor)]
     scales = scale_bytes(tensor, double_quant=double_quant)
-    return tensor.count * int(rounded(-(-values // devices))) + scales
+    return tensor.count * sum(int(rounded(-(-one // devices))) for one in divided) + scales
+
+
+def _divided_parts(tensor: HeldTensor) -> int:
+    """How many parts of a packed matrix are parameters, which FSDP and ZeRO divide."""
+    return 2 if tensor.packed_format == "gptq_int4" else 1
 
 
 def scale_bytes(tensor: HeldTensor, *, double_quant: bool) -> int:
     """What packed tensors hold beside their values: the scales, which stay whole on each device.
 
     Source: bitsandbytes 0.50.2, nn/modules.py: `quant_state` and `SCB` are attributes of the parameter, and no
-    parameters themselves, which is what FSDP and ZeRO divide. torchtune's NF4Tensor divides its scales as well; they
-    are counted whole there, too.
+    parameters themselves, which is what FSDP and ZeRO divide; fms-acceleration makes parameters of GPTQ's values and
+    zeros alone. torchtune's NF4Tensor divides its scales as well; they are counted whole there, too.
     """
     if not tensor.packed:
         return 0
-    _, *scales = packed_parts(tensor, double_quant=double_quant)
+    scales = packed_parts(tensor, double_quant=double_quant)[_divided_parts(tensor) :]
     return tensor.count * sum(int(rounded(one)) for one in scales)
 
 
 def packed_parts(tensor: HeldTensor, *, double_quant: bool) -> tuple[int, ...]:
-    """Bytes of each tensor that a packed matrix is made of: its values, then their scales."""
+    """Bytes of each tensor that a packed matrix is made of: its values (and GPTQ's zeros), then their scales."""
     values, (outputs, inputs) = tensor.values, (tensor.shape[0], tensor.shape[-1])
     if tensor.packed_format == "int8":
         return values, 4 * outputs
     if tensor.packed_format == "gptq_int4":
         groups = -(-values // GPTQ_GROUP)
-        return (values + 1) // 2, 2 * groups, groups // 2, 4 * inputs
+        return (values + 1) // 2, groups // 2, 2 * groups, 4 * inputs
     packed, scales = (values + 1) // 2, values // PACKED_BLOCK
     if tensor.packed_format == "mlx_int4":
         return packed, 2 * scales, 2 * scales
