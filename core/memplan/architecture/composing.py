@@ -39,13 +39,13 @@ _ACTIVATIONS: dict[str, Activation] = {
 
 def text_part(reader: ConfigReader) -> ConfigReader:
     """The language model of a multimodal config, or the config itself. Towers for other inputs are not counted."""
-    inner = reader.config.get("text_config")
-    if not isinstance(inner, dict):
+    if reader.config.get("text_config") is None:
         return reader
+    inner = reader.part("text_config")
     tied = (
         {"tie_word_embeddings": reader.config["tie_word_embeddings"]} if "tie_word_embeddings" in reader.config else {}
     )
-    return ConfigReader({"model_type": reader.model_type, **tied, **inner})
+    return ConfigReader({**tied, **inner.config}, inner.place)
 
 
 def read_activation(reader: ConfigReader, default: str, *keys: str) -> Activation:
@@ -65,7 +65,7 @@ def read_head_dim(reader: ConfigReader, hidden: int, heads: int, default: int | 
     if hidden % heads:
         raise ConfigError(
             f"hidden_size {hidden} is not divisible by {heads} heads",
-            place="config.num_attention_heads",
+            place=f"{reader.place}.num_attention_heads",
             remedy="Give head_dim, or heads that divide hidden_size.",
         )
     return hidden // heads
@@ -76,7 +76,8 @@ def read_kv_heads(reader: ConfigReader, heads: int, default: int | None = None) 
     kv_heads = reader.size("num_key_value_heads", default=heads if default is None else default)
     if heads % kv_heads:
         raise ConfigError(
-            f"{heads} heads can not be shared by {kv_heads} key and value heads", place="config.num_key_value_heads"
+            f"{heads} heads can not be shared by {kv_heads} key and value heads",
+            place=f"{reader.place}.num_key_value_heads",
         )
     return kv_heads
 
@@ -207,8 +208,8 @@ def llama_like(
 
 def sliding_layers(reader: ConfigReader, default: Callable[[int], bool]) -> list[bool]:
     """Which layers slide: those that `layer_types` names, or those that the model type's own rule does."""
-    count, types = reader.size("num_hidden_layers"), reader.config.get("layer_types")
-    if isinstance(types, list) and len(types) == count:
+    count, types = reader.size("num_hidden_layers"), reader.listed("layer_types")
+    if types is not None and len(types) == count:
         return [name == "sliding_attention" for name in types]
     return [default(index) for index in range(count)]
 
@@ -231,4 +232,4 @@ def plain_mlp(up: Linear, down: Linear, activation: Activation, name: str = "mlp
 def read_rotary_dim(reader: ConfigReader, head_dim: int, default: float) -> int:
     """How many values of a head are turned: `partial_rotary_factor` of them."""
     own = reader.fraction("partial_rotary_factor", default)
-    return int(head_dim * reader.mapping("rope_parameters").get("partial_rotary_factor", own))
+    return int(head_dim * reader.part("rope_parameters").fraction("partial_rotary_factor", own))

@@ -18,13 +18,11 @@ def tower_of(reader: ConfigReader) -> tuple[Counted, ...]:
 
     Also empty for a tower of a kind that is not known: then the text's part is all that is counted.
     """
-    vision = reader.mapping("vision_config")
-    if not vision:
+    vision = reader.part("vision_config")
+    if not reader.config.get("vision_config"):
         return ()
-    kind = ConfigReader(vision).text("model_type", reader.model_type)
-    if kind not in _TOWERS:
-        return ()
-    return tuple(_TOWERS[kind](reader, ConfigReader(vision)))
+    kind = vision.text("model_type", reader.model_type)
+    return tuple(_TOWERS[kind](reader, vision)) if kind in _TOWERS else ()
 
 
 def idle(name: str, *shape: int, component: Component = "embeddings", linear: bool = False) -> Weight:
@@ -57,7 +55,7 @@ def _mlp(names: tuple[str, ...], hidden: int, width: int, count: int, *, bias: b
 
 
 def _text_width(reader: ConfigReader) -> int:
-    return ConfigReader({"model_type": reader.model_type, **reader.mapping("text_config")}).size("hidden_size")
+    return reader.part("text_config").size("hidden_size")
 
 
 def _siglip(reader: ConfigReader, vision: ConfigReader) -> Iterator[Counted]:
@@ -96,7 +94,7 @@ def _qwen_vl(reader: ConfigReader, vision: ConfigReader) -> Iterator[Counted]:
     hidden, width = vision.size("hidden_size", default=1152), vision.size("intermediate_size", default=4304)
     layers, patch = vision.size("depth", default=27), vision.size("patch_size", default=16)
     merged, text = hidden * vision.size("spatial_merge_size", default=2) ** 2, vision.size("out_hidden_size")
-    levels = vision.config.get("deepstack_visual_indexes") or []
+    levels = vision.layer_numbers("deepstack_visual_indexes") or []
     frames, channels = vision.size("temporal_patch_size", default=2), vision.size("in_channels", default=3)
     yield idle("vision.patch_embed.proj.weight", hidden, channels, frames, patch, patch), 1
     yield idle("vision.patch_embed.proj.bias", hidden), 1

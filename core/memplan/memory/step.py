@@ -308,13 +308,21 @@ def _cached_before(runs: tuple[Run, ...]) -> Size:
     return sum(run.count * run.walk.cached_before for run in runs)
 
 
-def _beside(ends: EndsWalk, left: tuple[Run, ...]) -> tuple[Size, ...]:
-    """What stands beside the layers that are left: a mask goes with the first layer that reads it."""
+def _first_readers(runs: tuple[Run, ...]) -> dict[int | None, int]:
+    """For each window, the first run that reads its mask."""
+    first: dict[int | None, int] = {}
+    for index, run in enumerate(runs):
+        first.setdefault(run.layer.attention.window, index)
+    return first
+
+
+def _beside(ends: EndsWalk, first_readers: dict[int | None, int], index: int) -> tuple[Size, ...]:
+    """What stands beside the runs that are left, up to this one: a mask goes with the first layer that reads it."""
     if not ends.masks:
         return ends.held_in_backward.tally
     tally = list(ends.held_in_backward.tally)
-    read = {run.layer.attention.window for run in left}
-    tally[TEMPORARY] -= sum(size for window, size in ends.masks.items() if window not in read)
+    gone = (size for window, size in ends.masks.items() if first_readers.get(window, index + 1) > index)
+    tally[TEMPORARY] -= sum(gone)
     return tuple(tally)
 
 
@@ -345,13 +353,13 @@ def _backward(
     arriving = order[-1].buffer if gathered.reshards else 0
     at_loss = root.weights + held + arriving + gathered.at_loss + gathered.reused_after(0)
     yield Candidate(ends.loss_backward, kept, at_loss, where=ends.places[2])
-    gradients, left, reducing = 0, kept, 0
+    gradients, left, reducing, first_readers = 0, kept, 0, _first_readers(runs)
     for index in reversed(range(len(runs))):
         run, unit = runs[index], order[index]
         walk = run.walk
         per_layer = walk.gradients if not shards else unit.gradients if walk.gradients else 0
         before = order[index - 1] if index else NOTHING
-        beside = _beside(ends, runs[: index + 1])
+        beside = _beside(ends, first_readers, index)
         # Buffers differ at the first and the last layer of a run, so their neighbours are looked at as well.
         last = run.count - 1
         looked_at = {0, min(1, last), max(0, last - 1), last} if shards else {0, last}

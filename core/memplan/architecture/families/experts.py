@@ -45,7 +45,7 @@ def read_experts(
     """The routed experts, their number, width and choice under the family's own keys."""
     number, chosen = reader.size(count), reader.size(per_token)
     if chosen > number:
-        raise ConfigError(f"{chosen} experts per token of {number} experts", place=f"config.{per_token}")
+        raise ConfigError(f"{chosen} experts per token of {number} experts", place=f"{reader.place}.{per_token}")
     return Experts(
         name="mlp",
         count=number,
@@ -60,10 +60,10 @@ def read_experts(
 
 def with_shared(reader: ConfigReader, experts: Experts, count_key: str, *, first: bool = False) -> Experts:
     """The same with shared experts, which are one block as wide as all of them; none at 0."""
-    count = reader.config.get(count_key)
+    count = reader.whole(count_key, 0)
     if not count:
         return experts
-    width = experts.width * reader.size(count_key)
+    width = experts.width * count
     return replace(experts, shared=dense(reader, width, experts, "mlp.shared_experts"), shared_first=first)
 
 
@@ -96,11 +96,10 @@ def runs(order: Iterable[Layer]) -> tuple[tuple[Layer, int], ...]:
 def after_dense_layers(reader: ConfigReader, default: int = 0) -> list[bool]:
     """Sparse from `first_k_dense_replace` on, or where `mlp_layer_types` says so."""
     count = reader.size("num_hidden_layers")
-    types = reader.config.get("mlp_layer_types")
-    if isinstance(types, list) and len(types) == count:
+    types = reader.listed("mlp_layer_types")
+    if types is not None and len(types) == count:
         return [one == "sparse" for one in types]
-    found = reader.config.get("first_k_dense_replace", default)
-    first = found if isinstance(found, int) else default
+    first = reader.whole("first_k_dense_replace", default)
     return [index >= first for index in range(count)]
 
 
@@ -115,7 +114,7 @@ def _mixtral(reader: ConfigReader) -> Architecture:
 
 def by_step(reader: ConfigReader) -> list[bool]:
     """Sparse at every `decoder_sparse_step`, but for `mlp_only_layers`."""
-    step, dense_only = reader.size("decoder_sparse_step", default=1), reader.config.get("mlp_only_layers") or []
+    step, dense_only = reader.size("decoder_sparse_step", default=1), set(reader.layer_numbers("mlp_only_layers") or ())
     count = reader.size("num_hidden_layers")
     return [index not in dense_only and (index + 1) % step == 0 for index in range(count)]
 
@@ -235,9 +234,9 @@ def _ernie4_5_moe(reader: ConfigReader) -> Architecture:
     )
     experts = read_experts(reader, router, count="moe_num_experts", width="moe_intermediate_size", per_token="moe_k")
     experts = with_shared(reader, experts, "moe_num_shared_experts", first=True)
-    first, last = reader.size("moe_layer_start_index", default=1), reader.config.get("moe_layer_end_index", -1)
+    first, last = reader.size("moe_layer_start_index", default=1), reader.whole("moe_layer_end_index", -1, least=-1)
     step, count = reader.size("moe_layer_interval", default=1), reader.size("num_hidden_layers")
-    end = count - 1 if not isinstance(last, int) or last < 0 else last
+    end = count - 1 if last < 0 else last
     return compose_sparse(reader, attention, experts, [(i + 1) % step == 0 and first <= i <= end for i in range(count)])
 
 
@@ -260,8 +259,8 @@ def _gpt_oss(reader: ConfigReader) -> Architecture:
     router = Router(name="router", scores="top_softmax", bias=True, normalised=False)
     experts = read_experts(reader, router, count="num_local_experts", width="intermediate_size", adapter_names="none")
     experts = replace(experts, transposed=True, bias=True, clamped=True)
-    names = reader.config.get("layer_types")
-    if not isinstance(names, list) or len(names) != count:
+    names = reader.listed("layer_types")
+    if names is None or len(names) != count:
         names = ["sliding_attention" if index % 2 == 0 else "full_attention" for index in range(count)]
     layers = {
         kind: late_norms(pre_norm_layer(reader, attention, experts))
@@ -312,11 +311,10 @@ def _llama4(reader: ConfigReader) -> Architecture:
     experts = replace(experts, shared=shared, transposed=True, dense=True)
     mlp = gated_mlp("feed_forward", hidden, reader.size("intermediate_size_mlp"), experts.activation)
     step = reader.size("interleave_moe_layer_step", default=1)
-    sparse = reader.config.get("moe_layers")
-    if not isinstance(sparse, list):
-        sparse = list(range(step - 1, count, step))
-    turns = reader.config.get("no_rope_layers")
-    if not isinstance(turns, list) or len(turns) != count:
+    sparse = reader.layer_numbers("moe_layers")
+    has_experts = set(range(step - 1, count, step) if sparse is None else sparse)
+    turns = reader.listed("no_rope_layers")
+    if turns is None or len(turns) != count:
         every = reader.size("no_rope_layer_interval", default=4)
         turns = [int((index + 1) % every != 0) for index in range(count)]
     chunk = reader.optional_size("attention_chunk_size", 8192)
@@ -326,7 +324,7 @@ def _llama4(reader: ConfigReader) -> Architecture:
         for is_sparse in (True, False):
             layer = pre_norm_layer(reader, attention, experts if is_sparse else mlp)
             kinds[turning, is_sparse] = replace(layer, holds_attention=True)
-    return compose_decoder(reader, runs(kinds[bool(turns[i]), i in sparse] for i in range(count)))
+    return compose_decoder(reader, runs(kinds[bool(turns[i]), i in has_experts] for i in range(count)))
 
 
 FAMILIES: dict[str, Callable[[ConfigReader], Architecture]] = {

@@ -39,8 +39,8 @@ def _mimo_v2_flash(reader: ConfigReader) -> Architecture:
 
 def _switches(reader: ConfigReader, key: str, count: int) -> list[bool]:
     """A list of 0 and 1 for each layer; all 1 without one."""
-    found = reader.config.get(key)
-    return [bool(one) for one in found] if isinstance(found, list) and len(found) == count else [True] * count
+    found = reader.listed(key)
+    return [bool(one) for one in found] if found is not None and len(found) == count else [True] * count
 
 
 def _mimo_attention(reader: ConfigReader, *, slides: bool) -> Attention:
@@ -84,19 +84,19 @@ def _deepseek(reader: ConfigReader) -> Architecture:
 
 
 def _dbrx(reader: ConfigReader) -> Architecture:
-    attention, ffn = reader.mapping("attn_config"), reader.mapping("ffn_config")
+    attention, ffn = reader.part("attn_config"), reader.part("ffn_config")
     flat = ConfigReader(
         {
             "model_type": reader.model_type,
             "hidden_size": reader.size("d_model", default=2048),
             "num_attention_heads": reader.size("n_heads", default=16),
-            "num_key_value_heads": attention.get("kv_n_heads", 1),
+            "num_key_value_heads": attention.size("kv_n_heads", default=1),
             "num_hidden_layers": reader.size("n_layers", default=24),
             "vocab_size": reader.size("vocab_size", default=32000),
             "tie_word_embeddings": reader.flag("tie_word_embeddings", False),
-            "num_experts": ffn.get("moe_num_experts", 4),
-            "num_experts_per_tok": ffn.get("moe_top_k", 1),
-            "intermediate_size": ffn.get("ffn_hidden_size", 3584),
+            "num_experts": ffn.size("moe_num_experts", default=4),
+            "num_experts_per_tok": ffn.size("moe_top_k", default=1),
+            "intermediate_size": ffn.size("ffn_hidden_size", default=3584),
         }
     )
     hidden = flat.size("hidden_size")

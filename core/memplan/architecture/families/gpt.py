@@ -65,7 +65,7 @@ def _gpt2(reader: ConfigReader) -> Architecture:
 def _gpt_neox(reader: ConfigReader) -> Architecture:
     hidden, heads, vocab = reader.size("hidden_size"), reader.size("num_attention_heads"), reader.size("vocab_size")
     width, bias, head_dim = reader.size("intermediate_size"), reader.flag("attention_bias", True), hidden // heads
-    rotary = reader.mapping("rope_parameters").get("partial_rotary_factor", reader.fraction("rotary_pct", 0.25))
+    rotary = reader.part("rope_parameters").fraction("partial_rotary_factor", reader.fraction("rotary_pct", 0.25))
     layer = Layer(
         attention=Attention(
             name="attention",

@@ -173,7 +173,7 @@ def _bloom(reader: ConfigReader) -> Architecture:
 
 def _mpt(reader: ConfigReader) -> Architecture:
     hidden, heads = reader.size("d_model", default=2048), reader.size("n_heads", default=16)
-    own = ConfigReader({"model_type": "mpt", **reader.mapping("attn_config")})
+    own = reader.part("attn_config")
     layer = Layer(
         attention=Attention(
             name="attn",

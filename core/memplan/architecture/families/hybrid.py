@@ -76,8 +76,8 @@ def _gated_attention(reader: ConfigReader, *, per_row: bool) -> Attention:
 def _layers(reader: ConfigReader) -> list[str]:
     """Each layer's kind; every fourth attends where the config does not say."""
     count, every = reader.size("num_hidden_layers"), reader.size("full_attention_interval", default=4)
-    names = reader.config.get("layer_types")
-    if isinstance(names, list) and len(names) == count:
+    names = reader.listed("layer_types")
+    if names is not None and len(names) == count:
         return [str(name) for name in names]
     return ["full_attention" if (index + 1) % every == 0 else "linear_attention" for index in range(count)]
 

@@ -89,8 +89,8 @@ def _mistral4(reader: ConfigReader) -> Architecture:
 def _deepseek_v32(reader: ConfigReader) -> Architecture:
     """DeepSeek-V3 with an indexer for each layer, or for those that `indexer_types` calls full."""
     count = reader.size("num_hidden_layers")
-    types = reader.config.get("indexer_types")
-    full = [one == "full" for one in types] if isinstance(types, list) and len(types) == count else [True] * count
+    types = reader.listed("indexer_types")
+    full = [one == "full" for one in types] if types is not None and len(types) == count else [True] * count
     plain = _deepseek_v3(reader)
     spec, hidden = read_latent_attention(reader, Rotary(pairs=True)), reader.size("hidden_size")
     rank, heads = reader.size("q_lora_rank"), reader.size("index_n_heads", default=64)

@@ -51,10 +51,9 @@ def _qwen_window(reader: ConfigReader) -> _Window:
     """A window only where it is switched on, and then from `max_window_layers` on."""
     if not reader.flag("use_sliding_window", False):
         return {"window": None, "first_sliding_layer": 0}
-    first = reader.config.get("max_window_layers", 28)
     return {
         "window": reader.optional_size("sliding_window", 4096),
-        "first_sliding_layer": first if isinstance(first, int) else 28,
+        "first_sliding_layer": reader.whole("max_window_layers", 28),
     }
 
 
@@ -62,7 +61,9 @@ def _phi3(reader: ConfigReader) -> Architecture:
     hidden, heads = reader.size("hidden_size"), reader.size("num_attention_heads")
     kv_heads, head_dim = read_kv_heads(reader, heads), read_head_dim(reader, hidden, heads)
     width = reader.size("intermediate_size")
-    rotary = reader.mapping("rope_parameters").get("partial_rotary_factor", reader.fraction("partial_rotary_factor", 1))
+    rotary = reader.part("rope_parameters").fraction(
+        "partial_rotary_factor", reader.fraction("partial_rotary_factor", 1)
+    )
     attention = Attention(
         name="self_attn",
         heads=heads,

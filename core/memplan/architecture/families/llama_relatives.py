@@ -35,8 +35,8 @@ def _smollm3(reader: ConfigReader) -> Architecture:
     turned = pre_norm_layer(reader, attention, _gated(reader))
     unturned = pre_norm_layer(reader, replace(attention, rotary_dim=0, window=window), _gated(reader))
     count, interval = reader.size("num_hidden_layers"), reader.size("no_rope_layer_interval", default=4)
-    named = reader.config.get("no_rope_layers")
-    turns = named if isinstance(named, list) and len(named) == count else [(i + 1) % interval for i in range(count)]
+    named = reader.listed("no_rope_layers")
+    turns = named if named is not None and len(named) == count else [(i + 1) % interval for i in range(count)]
     return compose_decoder(reader, runs_of(turned if one else unturned for one in turns), tied_default=True)
 
 

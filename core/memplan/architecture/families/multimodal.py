@@ -42,10 +42,12 @@ def _with_positions_per_row(model: Architecture) -> Architecture:
 def _mllama(reader: ConfigReader) -> Architecture:
     """Llama; the layers that look at images have no part in a training step on text."""
     text = text_part(reader)
-    looking = text.config.get("cross_attention_layers", [3, 8, 13, 18, 23, 28, 33, 38])
-    count, all_layers = len(looking) if isinstance(looking, list) else 0, text.size("num_hidden_layers", default=40)
+    looking = text.layer_numbers("cross_attention_layers")
+    count, all_layers = 8 if looking is None else len(looking), text.size("num_hidden_layers", default=40)
     if count >= all_layers:
-        raise ConfigError(f"{count} of {all_layers} layers look at images", place="config.cross_attention_layers")
+        raise ConfigError(
+            f"{count} of {all_layers} layers look at images", place=f"{text.place}.cross_attention_layers"
+        )
     model = llama_like(ConfigReader({**text.config, "num_hidden_layers": all_layers - count}), default_kv_heads=8)
     layer, head_dim = model.layers[0][0], read_head_dim(text, model.hidden_size, text.size("num_attention_heads"))
     cross = tuple((replace(weight, frozen=True), count) for weight in layer.weights())

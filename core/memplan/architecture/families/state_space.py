@@ -22,18 +22,18 @@ CAVEAT = (
 
 
 def _names(reader: ConfigReader, key: str) -> list[str]:
-    names = reader.config.get(key)
-    if not isinstance(names, list) or len(names) != reader.size("num_hidden_layers"):
-        raise ConfigError("it does not name every layer", place=f"config.{key}")
+    names = reader.listed(key)
+    if names is None or len(names) != reader.size("num_hidden_layers"):
+        raise ConfigError("it does not name every layer", place=f"{reader.place}.{key}")
     return [str(name) for name in names]
 
 
 def _lfm2(reader: ConfigReader) -> Architecture:
     hidden, width = reader.size("hidden_size"), reader.size("intermediate_size")
     if reader.flag("block_auto_adjust_ff_dim", True):
-        multiple, factor = reader.size("block_multiple_of", default=256), reader.config.get("block_ffn_dim_multiplier")
+        multiple, factor = reader.size("block_multiple_of", default=256), reader.factor("block_ffn_dim_multiplier")
         width = int(2 * width / 3)
-        if isinstance(factor, (int, float)):
+        if factor is not None:
             width = -(-int(factor * width) // multiple) * multiple
     bias, kernel = reader.flag("conv_bias", False), reader.size("conv_L_cache", default=3)
     attention = read_attention(reader, qkv_bias=False, out_bias=False, qk_norm="rms")
@@ -89,7 +89,7 @@ def _jamba(reader: ConfigReader) -> Architecture:
         for sparse in (True, False)
     }
     period = reader.size("attn_layer_period", default=8), reader.size("expert_layer_period", default=2)
-    offset = reader.config.get("attn_layer_offset", 4), reader.config.get("expert_layer_offset", 1)
+    offset = reader.whole("attn_layer_offset", 4), reader.whole("expert_layer_offset", 1)
     order = runs(kinds[i % period[0] == offset[0], i % period[1] == offset[1]] for i in range(count))
     return replace(compose_decoder(reader, order), caveat=CAVEAT)
 
@@ -104,8 +104,7 @@ def _nemotron_h(reader: ConfigReader) -> Architecture:
     pattern = reader.config.get("hybrid_override_pattern")
     names = [_NEMOTRON.get(one, "mlp") for one in pattern] if isinstance(pattern, str) else None
     if names is None:
-        found = reader.config.get("layers_block_type")
-        names = [str(one) for one in found] if isinstance(found, list) else []
+        names = [str(one) for one in reader.listed("layers_block_type") or ()]
     attention = read_attention(_with_head_dim(reader), qkv_bias=False, out_bias=False, default_kv_heads=8)
     attention = replace(attention, rotary_dim=0)
     norm, nothing = Norm("norm", "rms", hidden), Nothing(name="none", inputs=(), output=Linear("none", hidden, hidden))
@@ -121,7 +120,7 @@ def _nemotron_h(reader: ConfigReader) -> Architecture:
     names = [_NEMOTRON_NEWER.get(name, name) for name in names]
     if not names or (wrong := next((name for name in names if name not in layers), None)):
         words = f"found {shown(wrong)}; allowed are {', '.join(_NEMOTRON.values())}" if names else "it names no layer"
-        raise ConfigError(words, place="config.layers_block_type")
+        raise ConfigError(words, place=f"{reader.place}.layers_block_type")
     order = runs(layers[name] for name in names)
     return replace(compose_decoder(reader, order), caveat=CAVEAT)
 
