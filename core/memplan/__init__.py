@@ -26,6 +26,8 @@ if TYPE_CHECKING:  # The same names for type checkers and editors; a test holds 
     from memplan.changes import Change as Change
     from memplan.changes import ChangedField as ChangedField
     from memplan.changes import changes_between as changes_between
+    from memplan.choice_titles import CHOICE_TITLES as CHOICE_TITLES
+    from memplan.choice_titles import choice_title as choice_title
     from memplan.diagnose import NOTHING_FOUND as NOTHING_FOUND
     from memplan.diagnose import Amount as Amount
     from memplan.diagnose import CardPart as CardPart
@@ -157,6 +159,7 @@ if TYPE_CHECKING:  # The same names for type checkers and editors; a test holds 
     from memplan.plan_estimates import estimate_plan as estimate_plan
     from memplan.report import REPORT_FORMATS as REPORT_FORMATS
     from memplan.report import report as report
+    from memplan.report.set_up import devices_words as devices_words
     from memplan.report.set_up import set_up_lines as set_up_lines
     from memplan.report.set_up import warning_lines as warning_lines
     from memplan.resources import resource as resource
@@ -222,6 +225,7 @@ _NAMES: dict[str, str] = {
         "figures_sentence headline instant_sentence match_words other_matches_sentence read_message_file "
         "read_message_stream read_messages source_words stated_rows tensor_sentence unread_sentence"
     ),
+    "choice_titles": "CHOICE_TITLES choice_title",
     "disk": "read_file write_file",
     "errors": "ConfigError MemplanError PlanError UnknownEntryError",
     "estimate": "estimate",
@@ -255,7 +259,7 @@ _NAMES: dict[str, str] = {
     "plan.scenario": "PLAN_VERSION Plan Scenario",
     "plan.training": "Freeze Lora Quantization Training",
     "report": "REPORT_FORMATS report",
-    "report.set_up": "set_up_lines warning_lines",
+    "report.set_up": "devices_words set_up_lines warning_lines",
     "resources": "resource",
     "result": (
         "INSTANT_TITLES TERMS Advice Basis CoursePoint Estimate HostMemory Instant InstantName LedgerRow Measurement "

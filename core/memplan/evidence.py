@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal, TypeVar
 
+from memplan.choice_titles import choice_words
 from memplan.errors import MemplanError
 from memplan.resources import resource
 
@@ -178,7 +179,7 @@ def case_title(case_id: str) -> str:
     """A case's name for people: its id names the fields that are not as by default, in the words of a plan file.
 
     >>> case_title('llama-3.1-8b|sharding={"strategy":"fsdp2","world_size":8}|sequence_length=8192|autocast=bf16')
-    'llama-3.1-8b, fsdp2, 8 devices, 8,192 tokens, autocast bf16'
+    'llama-3.1-8b, FSDP2, 8 devices, 8,192 tokens, autocast bf16'
     """
     name, *fields = case_id.split("|")
     return ", ".join([name, *(_field_words(*field.split("=", 1)) for field in fields)])
@@ -198,6 +199,8 @@ def _value_words(name: str, value: Any) -> str:
     if isinstance(value, bool):
         return words if value else f"no {words}"
     shown = " and ".join(value) if isinstance(value, list) else value
+    if name in ("method", "strategy", "optimizer"):
+        shown = choice_words(name, value)
     return _FIELD_WORDS.get(name, f"{words} {{}}").format(shown)
 
 

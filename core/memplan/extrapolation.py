@@ -8,6 +8,7 @@ from memplan.architecture.expert_parts import Experts
 from memplan.architecture.parts import Architecture
 from memplan.architecture.stacks import is_run_by
 from memplan.catalog import Device
+from memplan.choice_titles import choice_title
 from memplan.memory.optimizers import RULES
 from memplan.memory.setup import Setup, names_module
 from memplan.memory.sharding import (
@@ -69,9 +70,10 @@ def extrapolations(scenario: Scenario, architecture: Architecture, device: Devic
 
 def _about_kernels(scenario: Scenario, architecture: Architecture) -> Iterator[Advice]:
     kernels, loss = scenario.training.kernels, scenario.training.loss
+    named = choice_title("kernels", kernels)
     if scenario.training.caches_keys:
         if kernels != "transformers":
-            words = f"Text is generated as transformers does it: {kernels} may set aside its cache for more tokens."
+            words = f"Text is generated as transformers does it: {named} may set aside its cache for more tokens."
             yield Advice("training.kernels", words)
         elif version_of(scenario.training.kernels_version) < (5, 0):
             words = (
@@ -80,7 +82,7 @@ def _about_kernels(scenario: Scenario, architecture: Architecture) -> Iterator[A
             yield Advice("training.kernels_version", words)
         return
     if not is_run_by(architecture, kernels):
-        words = f"{kernels}'s modules are counted as transformers', which may keep more or less."
+        words = f"{named}'s modules are counted as transformers', which may keep more or less."
         yield Advice("training.kernels", _KERNELS.get(kernels, words))
     elif kernels == "megatron":
         if loss != "plain":
@@ -90,7 +92,7 @@ def _about_kernels(scenario: Scenario, architecture: Architecture) -> Iterator[A
             yield Advice("training.method", words)
     elif kernels in ("litgpt", "torchtune"):
         if loss == "fused":
-            yield Advice("training.loss", f"{kernels} has no fused loss: Liger's is counted.")
+            yield Advice("training.loss", f"{named} has no fused loss: Liger's is counted.")
         if kernels == "torchtune" and scenario.training.method == "qlora":
             yield Advice("training.kernels", "torchtune's own 4-bit products are not walked: a 16-bit base's are.")
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from heapq import nsmallest
 from math import log2
 
+from memplan.choice_titles import choice_words
 from memplan.chosen_model import chosen_model
 from memplan.evidence import SET_UP_FACETS, EvidenceGrouping, EvidenceKind, EvidenceRow, evidence_rows, set_up_words
 from memplan.memory.stack import stack_of
@@ -38,7 +39,9 @@ _TOKENS_COST, _MOST_TOKENS_COST = 0.1, 1.0
 _ALIKE = frozenset({"sdpa", "flash"})
 """Attention that keeps the same tensors under either name."""
 
-_TITLES = {"kernels": "kernels of", "weights": "weights in", "library": "transformers"}
+_TITLES = {"method": "", "kernels": "kernels of", "weights": "weights in", "library": "transformers"}
+_FIELDS = {"sharding": "strategy", "implementation": "optimizer_impl", "weights": "weights_dtype"}
+"""The field that a facet is of, where its name is another."""
 _SAME_SIZE = 1.05
 """Counts of parameters that are within this ratio are said to be the same."""
 
@@ -113,7 +116,8 @@ def evidence_differences(row: EvidenceRow, scenario: Scenario) -> tuple[str, ...
     for name, value in row.facets.items():
         if not _alike(value, place.facets[name]):
             title = _TITLES.get(name, name)
-            words.append(f"no {title}" if value == "none" else title if value == "yes" else f"{title} {value}")
+            shown = choice_words(_FIELDS.get(name, name), value)
+            words.append(f"no {title}" if value == "none" else title if value == "yes" else f"{title} {shown}".strip())
     if max(row.parameters, place.parameters) > _SAME_SIZE * min(row.parameters, place.parameters):
         words.append(f"{format_count(row.parameters)} parameters")
     if row.tokens != place.tokens:

@@ -18,6 +18,8 @@ AT: dict[InstantName, str] = {
 }
 _NO_SLOWER = 0.01
 """A change of time below this fraction is none that anyone could measure."""
+_MORE_THAN_THE_NEED = 1.01
+_WHY_MORE = "with cache that the run can do without: the allocator gives it back before it fails"
 _BASES: dict[Basis, str] = {
     "traced": "traced: held against traces of the framework's own code",
     "measured": "measured: held against runs on real devices",
@@ -86,14 +88,16 @@ def model_sentence(estimate: Estimate) -> str:
 
 
 def process_sentence(estimate: Estimate, unit: Unit = "gib") -> str:
-    """Say what the device's monitor will likely show; more than the need, for the allocator keeps what it once took.
+    """Say what the device's monitor will likely show, and why where that is more than the need.
 
     Empty for a run that the whole device is too small for: it ends before there is anything to see.
     """
     if estimate.verdict == "does_not_fit" and estimate.process.high <= estimate.need.low:
         return ""
     low, high = _together([estimate.process.low, estimate.process.high], unit)
-    return f"the device's monitor will likely show {low} to {high}, cache that the run can do without included"
+    words = f"the device's monitor will likely show {low} to {high}"
+    keeps = estimate.process.high > estimate.need.high * _MORE_THAN_THE_NEED
+    return f"{words}, {_WHY_MORE}" if keeps else words
 
 
 def stage_words(estimate: Estimate) -> str:
@@ -177,7 +181,8 @@ def _together(amounts: list[int], unit: Unit, *, with_difference: bool = False) 
         if not with_difference or difference >= 10.0**-decimals / 2:
             break  # Otherwise the difference would read as none: one more decimal.
     shown = [*rounded, difference] if with_difference else rounded
-    return [f"{value:.{decimals}f} {UNIT_NAMES[unit]}" for value in shown]
+    comma = "," if max(values) >= 9999.5 else ""
+    return [f"{value:{comma}.{decimals}f} {UNIT_NAMES[unit]}" for value in shown]
 
 
 def slowdown_words(slowdown: float) -> str:

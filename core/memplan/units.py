@@ -39,10 +39,13 @@ def to_unit(num_bytes: float, unit: Unit) -> float:
 
 
 def format_bytes(num_bytes: float, unit: Unit = "gib", *, signed: bool = False) -> str:
-    """Write bytes for a person: three significant figures, never fewer than the whole units.
+    """Write bytes for a person: three significant figures, never fewer than the whole units,
+    with commas from 10,000 on.
 
     >>> format_bytes(84_900_000_000, "gb"), format_bytes(5 * 2**30 + 2**29), format_bytes(0)
     ('84.9 GB', '5.50 GiB', '0 GiB')
+    >>> format_bytes(9_999 * 2**30), format_bytes(23_128 * 2**30)
+    ('9999 GiB', '23,128 GiB')
     >>> format_bytes(7 * 2**20), format_bytes(-15 * 2**30, signed=True)
     ('0.01 GiB', '−15.0 GiB')
     """
@@ -54,7 +57,7 @@ def format_bytes(num_bytes: float, unit: Unit = "gib", *, signed: bool = False) 
     elif value < 99.95:
         text = f"{value:.1f}"
     else:
-        text = f"{value:.0f}"
+        text = f"{value:,.0f}" if value >= 9999.5 else f"{value:.0f}"
     sign = "−" if num_bytes < 0 else "+" if signed and num_bytes > 0 else ""
     return f"{sign}{text} {UNIT_NAMES[unit]}"
 

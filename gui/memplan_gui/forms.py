@@ -5,12 +5,11 @@ from __future__ import annotations
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QGridLayout, QLabel, QSizePolicy, QWidget
 
-from memplan import FieldFacts
+from memplan import FieldFacts, choice_title
 from memplan_gui.fields import BytesEdit, ChoiceEdit, FractionEdit, IntegerEdit, NamesEdit, TextEdit, ToggleEdit
 from memplan_gui.icons import icon
 from memplan_gui.pieces import MOST_WIDER, column, label, scaled, shown, tip, tool_button
 from memplan_gui.presenters.field_help import field_help
-from memplan_gui.presenters.words import choice_title
 from memplan_gui.search_field import SearchEdit
 from memplan_gui.theme import Theme
 

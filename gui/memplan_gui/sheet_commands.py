@@ -58,9 +58,11 @@ class SheetCommands(QObject):
 
     def _painter(self) -> Paint:
         from memplan_gui.charts.export import today
+        from memplan_gui.presenters.sheet import sheet_title
         from memplan_gui.sheet_files import sheet_painter
 
         found, document = self._answers.answer().estimate, self._document
         if found is None:
             raise MemplanError("there is no sheet: the estimate could not be made.")
-        return sheet_painter(document.name, document.scenario, found, self._settings.unit, today())
+        title = sheet_title(document.plan, document.current) or document.name
+        return sheet_painter(title, document.plan.notes, document.scenario, found, self._settings.unit, today())

@@ -14,18 +14,18 @@ from memplan import Estimate, Plan, Scenario, Unit, estimate_plan, lever_offers
 from memplan_gui.charts.export import export, today
 from memplan_gui.charts.picture import paper
 from memplan_gui.charts.sheet_picture import A4, paint_sheet
-from memplan_gui.presenters.sheet import sheet
+from memplan_gui.presenters.sheet import sheet, sheet_title
 
 
 def sheet_painter(
-    title: str, scenario: Scenario, estimate: Estimate, unit: Unit, day: date
+    title: str, notes: str, scenario: Scenario, estimate: Estimate, unit: Unit, day: date
 ) -> Callable[[QPainter], None]:
     """What paints the sheet of a scenario. Needs a Qt application for its fonts.
 
     Raises:
         MemplanError: a lever could not be estimated.
     """
-    page = sheet(title, scenario, estimate, lever_offers(scenario, estimate, unit), unit, day)
+    page = sheet(title, scenario, estimate, lever_offers(scenario, estimate, unit), unit, day, notes)
     look = paper()
     return lambda painter: paint_sheet(painter, page, look)
 
@@ -41,5 +41,8 @@ def write_sheets(path: Path, plan: Plan, positions: Sequence[int], unit: Unit) -
         os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
     _application = QGuiApplication.instance() or QGuiApplication(["memplan"])
     estimates, day = estimate_plan(plan), today()
-    pages = [sheet_painter(plan.title, plan.scenarios[at], estimates[at], unit, day) for at in positions]
+    pages = [
+        sheet_painter(sheet_title(plan, at), plan.notes, plan.scenarios[at], estimates[at], unit, day)
+        for at in positions
+    ]
     export(path, pages, A4, plan.title, day)

@@ -110,7 +110,7 @@ def test_runs_on_devices_can_be_asked_for_alone() -> None:
 def test_differences_are_named() -> None:
     row = next(row for row in evidence_rows("traced") if row.id == "llama-3.1-8b|sequence_length=8192")
     asked = scenario(training={**QLORA, "sequence_length": 2048})
-    assert evidence_differences(row, asked) == ("method full", "no checkpointing", "no autocast", "8,192 tokens")
+    assert evidence_differences(row, asked) == ("full fine-tune", "no checkpointing", "no autocast", "8,192 tokens")
     smaller = Scenario.model_validate(
         {"model": {"catalog": "Qwen/Qwen2.5-0.5B"}, "training": {"sequence_length": 8192}}
     )

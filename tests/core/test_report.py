@@ -10,13 +10,15 @@ from dataclasses import replace
 import pytest
 
 from memplan.errors import MemplanError
+from memplan.plan.edit import replaced
+from memplan.plan.hardware import Hardware
 from memplan.plan.model_choice import ModelChoice
 from memplan.plan.scenario import Plan, Scenario
 from memplan.plan.training import Freeze, Lora, Training
 from memplan.report import REPORT_FORMATS, report
 from memplan.report.csv_rows import as_csv
 from memplan.report.markdown import as_markdown
-from memplan.report.set_up import training_words
+from memplan.report.set_up import batch_words, devices_words, sharding_words, training_words
 from memplan.report.tables import instant_table
 from memplan.units import GIB
 from tests.core.made_estimates import TERMS_AT, made_estimate, made_instants
@@ -124,17 +126,48 @@ def test_the_table_is_of_the_fuller_step() -> None:
 @pytest.mark.parametrize(
     ("training", "words"),
     [
-        (Training(), "full fine-tuning, adamw (foreach), batch 1 × 2,048 tokens, sdpa attention, transformers kernels"),
+        (Training(), "full fine-tuning, AdamW (foreach), no checkpointing, SDPA attention, Transformers kernels"),
         (
             Training(method="qlora", lora=Lora(rank=8, targets=("q_proj", "v_proj")), checkpointing="full", gradient_accumulation=4),
-            "QLoRA of rank 8 on q_proj, v_proj, adamw (foreach), batch 1 × 2,048 tokens, accumulated 4 times, full checkpointing, sdpa attention, transformers kernels",
+            "QLoRA of rank 8 on q_proj, v_proj, AdamW (foreach), checkpointing of every layer, SDPA attention, Transformers kernels",
         ),
-        (Training(method="freeze", freeze=Freeze(trainable_layers=2)), "fine-tuning of the last layers (2), adamw (foreach), batch 1 × 2,048 tokens, sdpa attention, transformers kernels"),
+        (Training(method="freeze", freeze=Freeze(trainable_layers=2)), "fine-tuning of the last layers (2), AdamW (foreach), no checkpointing, SDPA attention, Transformers kernels"),
         (
             Training(method="inference", loss="fused", kernels="liger", kernels_version="0.5"),
-            "inference with a KV cache, batch 1 × 2,048 tokens, sdpa attention, liger 0.5 kernels",
+            "inference with a KV cache, SDPA attention, Liger 0.5 kernels",
         ),
     ],
 )  # fmt: skip
 def test_the_training_in_words(training: Training, words: str) -> None:
     assert training_words(training) == words
+
+
+def test_the_batch_is_worked_out_to_tokens_for_a_step() -> None:
+    two_nodes = replaced(replaced(SCENARIO, "hardware.devices", 16), "training.sequence_length", 8192)
+    added_up = replaced(two_nodes, "training.gradient_accumulation", 4)
+    # 1 sequence × 4 micro-batches × 16 devices that see different data; 64 × 8,192 = 524,288.
+    words = "micro-batch 1 × accumulation 4 × 16 data-parallel = 64 sequences of 8,192 tokens: 524,288 tokens a step"
+    assert batch_words(added_up) == words
+    divided = replaced(added_up, "hardware.tensor_parallel", 8)  # 8 devices share a sequence: 2 groups are left
+    assert "× 2 data-parallel = 8 sequences" in batch_words(divided)
+    assert batch_words(SCENARIO) == "1 sequence of 2,048 tokens: 2,048 tokens a step"
+
+
+@pytest.mark.parametrize(
+    ("devices", "words"),
+    [(1, "H100"), (8, "8 × H100"), (16, "2 nodes × 8 H100"), (12, "12 × H100 in 2 nodes of up to 8")],
+)
+def test_devices_are_told_by_node(devices: int, words: str) -> None:
+    assert devices_words(Hardware(devices=devices, devices_per_node=8), "H100") == words
+
+
+def test_sharding_is_told_in_words() -> None:
+    def words(**sharding: object) -> str:
+        return sharding_words(Hardware.model_validate({"devices": 16, "sharding": sharding}))
+
+    whole = "FSDP2: weights, gradients and optimizer states divided among 16"
+    assert words(strategy="fsdp2") == f"{whole}; reshard after forward; mixed precision"
+    assert words(strategy="fsdp2", reshard_after_forward=False).endswith("; no reshard after forward; mixed precision")
+    assert words(strategy="zero1") == "ZeRO-1: optimizer states divided among 16"
+    assert words(strategy="ddp") == "DDP: nothing divided, the same on each of 16"
+    assert words(strategy="none") == ""

@@ -11,7 +11,7 @@ from PySide6.QtGui import QDesktopServices, QTextTable
 from PySide6.QtWidgets import QApplication, QToolButton, QWidget
 from pytestqt.qtbot import QtBot
 
-from memplan import LEVERS, TERMS, Scenario, facts_at
+from memplan import LEVERS, TERMS, Scenario, choice_title, facts_at
 from memplan_gui.field_help import FieldHelp
 from memplan_gui.help_text import page_document
 from memplan_gui.help_topics import FIELD_TOPICS, VIEW_TOPICS, topic_of, topic_of_lever
@@ -20,7 +20,6 @@ from memplan_gui.page_commands import PAGE_COMMANDS, shortcuts
 from memplan_gui.plan_fields import all_fields
 from memplan_gui.presenters.help import PAGES, HelpPages, topic_of_link
 from memplan_gui.presenters.labels import anchor
-from memplan_gui.presenters.words import choice_title
 from memplan_gui.recipes import PRESETS
 from memplan_gui.scroller import Scroller
 from memplan_gui.theme import Theme

@@ -10,6 +10,7 @@ from typing import get_args
 import pytest
 
 from memplan import (
+    CHOICE_TITLES,
     GB,
     GIB,
     LEVERS,
@@ -36,13 +37,7 @@ from memplan_gui.presenters.labels import file_stem, tab_text
 from memplan_gui.presenters.levers import lever_cards
 from memplan_gui.presenters.stack import chart_sentence, stack_chart
 from memplan_gui.presenters.verdict import verdict_view
-from memplan_gui.presenters.words import (
-    CHOICE_TITLES,
-    bytes_text,
-    fraction_text,
-    parse_bytes,
-    parse_fraction,
-)
+from memplan_gui.presenters.words import bytes_text, fraction_text, parse_bytes, parse_fraction
 from memplan_gui.recipes import PRESETS, edits_for, preset_of
 
 

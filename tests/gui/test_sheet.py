@@ -20,7 +20,8 @@ from memplan_gui.charts.export import svg_bytes
 from memplan_gui.charts.look import ChartLook, chart_fonts, paper_look
 from memplan_gui.charts.picture import wrap
 from memplan_gui.charts.sheet_picture import A4, paint_sheet
-from memplan_gui.presenters.sheet import MOST_LEVERS, Sheet, sheet
+from memplan_gui.presenters.automatic_names import plan_title
+from memplan_gui.presenters.sheet import MOST_LEVERS, Sheet, sheet, sheet_title
 from memplan_gui.sheet_print import paint_on
 from memplan_gui.window import Window
 
@@ -65,10 +66,76 @@ def test_levers_that_change_nothing_share_a_line() -> None:
     applicable = {offer.lever.title for offer in offers if offer.state != "not_applicable"}
     page = made(ONE)
     shown = {lever.title for lever in page.levers}
-    idle = {title for title in applicable if title in page.idle_levers}
-    assert shown | idle == applicable
-    assert shown.isdisjoint(idle)
+    told = {title for words in page.other_levers for title in words.partition(": ")[2].rstrip(".").split(", ")}
+    assert shown | told == applicable
+    assert shown.isdisjoint(told)
     assert applicable <= {lever.title for lever in LEVERS}
+
+
+TWO_NODES = Scenario.model_validate(
+    {
+        "name": "two nodes",
+        "model": {"catalog": "meta-llama/Llama-3.1-70B"},
+        "training": {
+            "weights_dtype": "fp32",
+            "autocast": "bf16",
+            "optimizer": "adamw_8bit",
+            "checkpointing": "full",
+            "sequence_length": 8192,
+            "gradient_accumulation": 4,
+        },
+        "hardware": {"device": "h100-sxm", "devices": 16, "sharding": {"strategy": "fsdp2"}},
+    }
+)
+
+
+def test_the_sheet_answers_what_a_hardware_reviewer_asks_first() -> None:
+    page = made(TWO_NODES)
+    said = dict(page.assumptions)
+    assert "2 nodes × 8 H100" in page.subtitle
+    assert "2 nodes × 8 H100" in said["Hardware"]
+    assert "64 sequences of 8,192 tokens: 524,288 tokens a step" in said["Batch"]
+    assert said["Sharding"].startswith("FSDP2: weights, gradients and optimizer states divided among 16; reshard")
+    assert "AdamW 8-bit (foreach)" in said["Training"]
+    everything = " ".join([*said.values(), *page.evidence, *page.other_levers, page.subtitle])
+    assert not re.search(r"\b(fsdp2|adamw|adamw_8bit|zero3|sdpa)\b", everything)  # ids are for files
+
+
+def test_what_is_on_already_is_not_said_to_change_nothing() -> None:
+    lines = {words.partition(":")[0]: words for words in made(TWO_NODES).other_levers}
+    assert "Autocast" in lines["On already"]
+    assert "Autocast" not in lines.get("Would change nothing", "")
+
+
+def test_the_evidence_says_what_was_compared_and_how_it_differs() -> None:
+    compared, nearest, *_ = made(TWO_NODES).evidence
+    assert compared.startswith("Compared: peak memory of the tensors")
+    assert "traces of the framework's own code on a CPU" in compared
+    assert re.search(
+        r"GiB (traced|measured), estimate (within 0\.01%|[\d.]+% (above|below)); unlike this plan: ", nearest
+    )
+
+
+def test_the_page_names_no_report_that_its_reader_does_not_have(look: ChartLook) -> None:
+    scenario = replaced(ONE, "training.checkpointing", "full")
+    for words in (text for _, text in texts(made(scenario), look)):
+        assert "in the report" not in words
+
+
+def test_notes_stand_on_the_page(look: ChartLook) -> None:
+    found = estimate(ONE)
+    page = sheet("A plan", ONE, found, lever_offers(ONE, found), "gib", DAY, notes="Agreed in May.\n" + "more " * 400)
+    words = [text for _, text in texts(page, look)]
+    assert any(text.startswith("Agreed in May.") for text in words)
+    assert any(text.endswith("…") for text in words)  # what is cut shows that it is
+
+
+def test_the_heading_is_of_the_scenario_that_is_shown() -> None:
+    plan = Plan(title="", scenarios=(TWO_NODES, ONE))
+    following = replaced(plan, "title", plan_title(plan))
+    assert "1B" in following.title
+    assert sheet_title(following, 0) == "Llama-3.1-70B on 16 × H100 SXM5 80 GB HBM3"
+    assert sheet_title(replaced(plan, "title", "My own"), 0) == "My own"
 
 
 @pytest.mark.parametrize(

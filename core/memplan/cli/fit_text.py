@@ -6,6 +6,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from memplan.catalog import this_computer
+from memplan.choice_titles import choice_title
 from memplan.cli.fitting import FitAnswer
 from memplan.cli.tables import figures_table, print_labelled, print_table
 from memplan.cli.text import COLOURS, heading, verdict_line
@@ -28,7 +29,7 @@ def print_fit(answer: FitAnswer, unit: Unit) -> None:
         out.print(fit_sentence(answer.fits, hardware, unit))
     out.print()
     if hardware.devices > 1:
-        out.print(f"Each of {hardware.devices:,} devices, {hardware.sharding.strategy}:")
+        out.print(f"Each of {hardware.devices:,} devices, {choice_title('strategy', hardware.sharding.strategy)}:")
     print_table(out, _devices(answer, unit))
     for line in _notes(answer):
         out.print(line, style="dim")
@@ -61,8 +62,8 @@ def _devices(answer: FitAnswer, unit: Unit) -> Table:
             table.add_row(
                 f" {fit.device.id}{' *' if fit.device.id == own else ''}",
                 Text(VERDICT_TITLES[fit.verdict], style=COLOURS[fit.verdict]),
-                f"{to_unit(fit.usable_bytes, unit):.1f}",
-                f"{to_unit(fit.headroom_bytes, unit):.1f}".replace("-", "−"),
+                f"{to_unit(fit.usable_bytes, unit):,.1f}",
+                f"{to_unit(fit.headroom_bytes, unit):,.1f}".replace("-", "−"),
                 f"{one.limits.micro_batch.fits:,}",
                 f"{one.limits.sequence.fits:,}",
                 _fewest(one),
@@ -74,7 +75,7 @@ def _fewest(one: DeviceAnswer) -> str:
     best = one.fewest.best
     if best is None or best.devices is None:
         return "-"
-    return "1" if best.devices == 1 else f"{best.devices:,} {best.strategy}"
+    return "1" if best.devices == 1 else f"{best.devices:,} {choice_title('strategy', best.strategy)}"
 
 
 def _notes(answer: FitAnswer) -> list[str]:

@@ -75,7 +75,7 @@ def _levers(offers: Sequence[LeverOffer], unit: Unit) -> Table:
         then = Text(VERDICT_TITLES[verdict], style=COLOURS[verdict]) if verdict and not is_on else Text("on now")
         table.add_row(
             offer.lever.title,
-            f"{to_unit(offer.saving_bytes, unit):.2f}".replace("-", "−"),
+            f"{to_unit(offer.saving_bytes, unit):,.2f}".replace("-", "−"),
             slowdown_words(offer.slowdown or 1.0),
             then,
             offer.lever.short,
@@ -99,8 +99,8 @@ def _falls(falls: Sequence[Fall], unit: Unit) -> Table:
     saves, need = f"Saves, {UNIT_NAMES[unit]}", f"Need, {UNIT_NAMES[unit]}"
     table = figures_table(["Lever by lever", saves, need, "Peak"], [saves, need])
     for fall in falls:
-        saving = f"{to_unit(fall.saving_bytes, unit):.2f}".replace("-", "−") if fall.use else ""
-        table.add_row(fall.title, saving, f"{to_unit(fall.need_bytes, unit):.2f}", fall.peak)
+        saving = f"{to_unit(fall.saving_bytes, unit):,.2f}".replace("-", "−") if fall.use else ""
+        table.add_row(fall.title, saving, f"{to_unit(fall.need_bytes, unit):,.2f}", fall.peak)
     return table
 
 

@@ -91,4 +91,4 @@ def _instants(estimate: Estimate, unit: Unit) -> Table:
 
 
 def _amount(num_bytes: int, unit: Unit) -> str:
-    return f"{to_unit(num_bytes, unit):.2f}" if num_bytes else "-"
+    return f"{to_unit(num_bytes, unit):,.2f}" if num_bytes else "-"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from memplan.choice_titles import choice_title
 from memplan.fit.devices import DeviceFit, ranked_fits
 from memplan.fit.fewest import Fewest
 from memplan.fit.limits import Limit
@@ -35,7 +36,8 @@ def fit_sentence(fits: Sequence[DeviceFit], hardware: Hardware, unit: Unit = "gi
         over = format_bytes(-ranked[0].headroom_bytes, unit)
         words += f"; the nearest is {ranked[0].device.name} ({over} over)"
     if hardware.devices > 1:
-        return f"With {hardware.devices:,} of a kind under {hardware.sharding.strategy} it {words}."
+        strategy = choice_title("strategy", hardware.sharding.strategy)
+        return f"With {hardware.devices:,} of a kind under {strategy} it {words}."
     return f"{words[:1].upper()}{words[1:]}."
 
 

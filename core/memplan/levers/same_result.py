@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from memplan.architecture.linear_parts import StateMixer
 from memplan.catalog import Device
+from memplan.choice_titles import choice_title
 from memplan.chosen_model import chosen_model
 from memplan.errors import MemplanError
 from memplan.levers.lever import Changes, Lever, device_in, never, setting
@@ -19,7 +20,7 @@ _BEFORE_AMPERE = ("Pascal", "Volta", "Turing")
 def _fused_why_not(scenario: Scenario) -> str | None:
     training = scenario.training
     if training.optimizer not in _FUSED:
-        return f"{training.optimizer} has no fused form in PyTorch"
+        return f"{choice_title('optimizer', training.optimizer)} has no fused form in PyTorch"
     return "MLX has one implementation of each optimizer" if training.kernels == "mlx" else None
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from memplan.choice_titles import choice_title
 from memplan.estimate import estimate
 from memplan.making_fit.candidate import Candidate
 from memplan.making_fit.preferences import PREFERENCE_TITLES, PREFERENCES, Preferences
@@ -44,7 +45,7 @@ def remedy_words(proposal: Proposal) -> str:
     if remedy.device is not None:
         ways.append(f"on {num_devices:,} × {remedy.device.name}")
     if remedy.devices is not None and remedy.devices > num_devices:
-        ways.append(f"on {remedy.devices:,} devices of this kind under {remedy.strategy}")
+        ways.append(f"on {remedy.devices:,} devices of this kind under {choice_title('strategy', remedy.strategy)}")
     return f"That would fit {' or '.join(ways)}." if ways else "No device of this vendor would hold that."
 
 

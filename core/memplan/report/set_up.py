@@ -3,8 +3,17 @@
 from __future__ import annotations
 
 from memplan.calibration import measured_words
+from memplan.choice_titles import choice_title, choice_words
+from memplan.memory.sharding import (
+    CASTS_WEIGHTS,
+    SHARDS_GRADIENTS,
+    SHARDS_STATES,
+    SHARDS_WEIGHTS,
+    data_parallel_devices,
+)
 from memplan.plan.edit import facts_at
-from memplan.plan.hardware import Hardware
+from memplan.plan.field_facts import facts
+from memplan.plan.hardware import Hardware, Sharding
 from memplan.plan.scenario import Scenario
 from memplan.plan.training import Training
 from memplan.result import Estimate
@@ -18,12 +27,21 @@ _METHODS = {
     "freeze": "fine-tuning of the last layers",
     "inference": "inference",
 }
+_CHECKPOINTING = {
+    "none": "no checkpointing",
+    "full": "checkpointing of every layer",
+    "selective": "selective checkpointing",
+    "offload": "checkpointing with offload",
+}
 
 
 def set_up_lines(scenario: Scenario, estimate: Estimate, unit: Unit) -> list[tuple[str, str]]:
     """Return the set-up as label and text, in the order of the plan panel."""
     lines = [("Model", model_sentence(estimate)), ("Training", training_words(scenario.training))]
+    lines.append(("Batch", batch_words(scenario)))
     lines.append(("Hardware", hardware_words(scenario.hardware, estimate, unit)))
+    if sharding := sharding_words(scenario.hardware):
+        lines.append(("Sharding", sharding))
     lines.append(("Recipe", recipe_words(estimate)))
     if measured := measured_words(estimate, unit):
         lines.append(("Measured", measured))
@@ -40,7 +58,7 @@ def warning_lines(estimate: Estimate) -> list[tuple[str, str]]:
 
 
 def training_words(training: Training) -> str:
-    """Say how it is trained: "full fine-tuning, adamw (foreach), batch 1 × 2,048 tokens"."""
+    """Say how it is trained: "full fine-tuning, AdamW (foreach), no checkpointing, SDPA attention"."""
     words = [_METHODS[training.method]]
     if training.method in ("lora", "qlora"):
         targets = training.lora.targets
@@ -50,26 +68,58 @@ def training_words(training: Training) -> str:
     if training.method == "inference":
         words[0] = "inference with a KV cache" if training.caches_keys else "inference in one pass"
     else:
-        words.append(f"{training.optimizer} ({training.optimizer_impl})")
-    batch = f"batch {training.micro_batch:,} × {training.sequence_length:,} tokens"
-    if training.gradient_accumulation > 1:
-        batch += f", accumulated {training.gradient_accumulation:,} times"
-    words.append(batch)
-    if training.checkpointing != "none":
-        words.append(f"{training.checkpointing} checkpointing")
-    words.append(f"{training.attention} attention")
+        implementation = choice_words("optimizer_impl", training.optimizer_impl)
+        words.append(f"{choice_words('optimizer', training.optimizer)} ({implementation})")
+        words.append(_CHECKPOINTING[training.checkpointing])
+    words.append(f"{choice_words('attention', training.attention)} attention")
     if training.loss != "plain" and not training.caches_keys:
-        words.append(f"{training.loss} loss")
+        words.append(f"{choice_words('loss', training.loss)} loss")
     version = f" {training.kernels_version}" if training.kernels_version else ""
-    words.append(f"{training.kernels}{version} kernels")
+    words.append(f"{choice_words('kernels', training.kernels)}{version} kernels")
     return ", ".join(words)
 
 
+def batch_words(scenario: Scenario) -> str:
+    """Say what one step sees: "micro-batch 1 × accumulation 4 × 16 data-parallel = 64 sequences of 8,192 tokens:
+    524,288 tokens a step".
+
+    Equation: sequences = micro-batch × accumulation × data-parallel devices; tokens = sequences × sequence length.
+    """
+    training, groups = scenario.training, data_parallel_devices(scenario.hardware)
+    length = f"{training.sequence_length:,} {'token' if training.sequence_length == 1 else 'tokens'}"
+    if training.method == "inference":
+        return f"{_sequences(training.micro_batch)} of {length}"
+    sequences = training.micro_batch * training.gradient_accumulation * groups
+    factors = [f"micro-batch {training.micro_batch:,}"]
+    if training.gradient_accumulation > 1:
+        factors.append(f"accumulation {training.gradient_accumulation:,}")
+    if groups > 1:
+        factors.append(f"{groups:,} data-parallel")
+    words = f"{' × '.join(factors)} = " if len(factors) > 1 else ""
+    return f"{words}{_sequences(sequences)} of {length}: {sequences * training.sequence_length:,} tokens a step"
+
+
+def _sequences(count: int) -> str:
+    return "1 sequence" if count == 1 else f"{count:,} sequences"
+
+
+def devices_words(hardware: Hardware, device_name: str) -> str:
+    """Say how many devices there are, by node: "2 nodes × 8 H100 SXM5 80 GB", "8 × A100 SXM4 80 GB"."""
+    count, per_node = hardware.devices, hardware.devices_per_node
+    if count == 1:
+        return device_name
+    if count <= per_node:
+        return f"{count:,} × {device_name}"
+    nodes, rest = divmod(count, per_node)
+    if rest:
+        return f"{count:,} × {device_name} in {nodes + 1:,} nodes of up to {per_node:,}"
+    return f"{nodes:,} nodes × {per_node:,} {device_name}"
+
+
 def hardware_words(hardware: Hardware, estimate: Estimate, unit: Unit) -> str:
-    """Say what it is trained on: "8 × A100 80 GB SXM, fsdp2, 75.1 GiB usable of each"."""
-    words = [f"{hardware.devices:,} × {estimate.device_name}"]
-    if hardware.sharding.strategy != "none":
-        words.append(hardware.sharding.strategy)
+    """Say what it is trained on: "2 nodes × 8 H100 SXM5 80 GB (16 devices), tensor parallel 8, headroom 5%"."""
+    name = devices_words(hardware, estimate.device_name)
+    words = [f"{name} ({hardware.devices:,} devices)" if hardware.devices > hardware.devices_per_node else name]
     parallel = {
         "tensor": hardware.tensor_parallel,
         "pipeline": hardware.pipeline_parallel,
@@ -84,6 +134,32 @@ def hardware_words(hardware: Hardware, estimate: Estimate, unit: Unit) -> str:
         words.append(f"{format_bytes(hardware.used_by_others_bytes, unit)} used by others")
     words.append(f"headroom {hardware.headroom:.0%}")
     return ", ".join(words)
+
+
+def sharding_words(hardware: Hardware) -> str:
+    """Say what data-parallel devices divide, and how; empty where nothing is said of it.
+
+    "FSDP2: weights, gradients and optimizer states divided among 16; reshard after forward; mixed precision".
+    """
+    sharding, groups = hardware.sharding, data_parallel_devices(hardware)
+    if sharding.strategy == "none" or groups == 1:
+        return ""
+    by_part = {"weights": SHARDS_WEIGHTS, "gradients": SHARDS_GRADIENTS, "optimizer states": SHARDS_STATES}
+    divided = [part for part, strategies in by_part.items() if sharding.strategy in strategies]
+    what = f"nothing divided, the same on each of {groups:,}"
+    if divided:
+        parts = " and ".join(filter(None, (", ".join(divided[:-1]), divided[-1])))
+        what = f"{parts} divided among {groups:,}"
+    words = [f"{choice_title('strategy', sharding.strategy)}: {what}"]
+    if sharding.strategy in CASTS_WEIGHTS:
+        words += [_switch("reshard_after_forward", sharding.reshard_after_forward)]
+        words += [_switch("mixed_precision", sharding.mixed_precision)]
+    return "; ".join(words)
+
+
+def _switch(name: str, is_on: bool) -> str:
+    title = facts(Sharding, name).title.lower()
+    return title if is_on else f"no {title}"
 
 
 def recipe_words(estimate: Estimate) -> str:

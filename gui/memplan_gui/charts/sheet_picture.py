@@ -22,7 +22,7 @@ A4 = QSizeF(794, 1123)
 MARGIN = 48.0
 LINE = 19.0
 SMALL_LINE = 16.0
-BARS_HEIGHT = 210.0
+BARS_HEIGHT = 190.0
 LABEL_WIDTH = 84.0
 SAVING_WIDTH = 76.0
 NAME_WIDTH = 150.0
@@ -30,6 +30,7 @@ GAP = 14.0
 HEADING = GAP + LINE + 6
 TITLE_SCALE = 1.5
 MOST_WARNINGS = 4
+MOST_NOTES = 3
 
 
 def paint_sheet(painter: QPainter, page: Sheet, look: ChartLook) -> None:
@@ -38,16 +39,20 @@ def paint_sheet(painter: QPainter, page: Sheet, look: ChartLook) -> None:
     pen = _Pen(painter, look)
     pen.line("body", "muted", page.title)
     pen.title(page.scenario)
+    pen.line("body", "muted", page.subtitle)
+    pen.skip(GAP)
     _verdict(pen, page)
     pen.skip(GAP)
     _chart(pen, page.chart)
     pen.heading("Assumptions")
     for label, words in page.assumptions:
         pen.labelled(label, words)
+    if page.notes:
+        pen.labelled("Notes", page.notes, MOST_NOTES)
     evidence = pen.lines_of(page.evidence)
-    warnings = pen.lines_of(page.warnings[:MOST_WARNINGS])
+    warnings = pen.lines_of(_warnings(page))
     headings = 2 if warnings else 1
-    pen.keep_free((len(evidence) + len(warnings) + 3) * SMALL_LINE + headings * HEADING)
+    pen.keep_free((len(evidence) + len(warnings) + 1) * SMALL_LINE + headings * HEADING)
     pen.heading("Levers: what each changes of the need now")
     pen.levers(page)
     pen.keep_free(0)
@@ -56,8 +61,6 @@ def paint_sheet(painter: QPainter, page: Sheet, look: ChartLook) -> None:
     if warnings:
         pen.heading("Warnings")
         pen.small_lines(warnings)
-        more = len(page.warnings) - MOST_WARNINGS
-        pen.line("caption", "muted", f"{more} more in the report" if more > 0 else "")
     pen.foot(page.footer)
 
 
@@ -119,29 +122,33 @@ class _Pen:
         self.painter.drawLine(QPointF(MARGIN, self.y + 1), QPointF(MARGIN + self.width, self.y + 1))
         self.skip(6)
 
-    def labelled(self, label: str, words: str) -> None:
-        """Write a label, and words beside it."""
+    def labelled(self, label: str, words: str, most: int | None = None) -> None:
+        """Write a label, and words beside it; of more lines than `most` the first, and that there are more."""
         self._write("caption", "muted", label, MARGIN, SMALL_LINE)
-        for line in wrap(self.look, "caption", words, self.width - LABEL_WIDTH):
+        lines = wrap(self.look, "caption", words, self.width - LABEL_WIDTH)
+        if most is not None and len(lines) > most:
+            lines = [*lines[: most - 1], f"{lines[most - 1]} …"]
+        for line in lines:
             self.line("caption", "text", line, LABEL_WIDTH)
 
     def levers(self, page: Sheet) -> None:
         """Write what each lever would do; how many found no room is said."""
         left = NAME_WIDTH + SAVING_WIDTH + GAP
-        left_out = 0
+        left_out: list[str] = []
+        others = len(self.lines_of(page.other_levers)) + 2
         for lever in page.levers:
             lines = wrap(self.look, "caption", lever.price, self.width - left)
-            if self.room < (len(lines) + 2) * SMALL_LINE:
-                left_out += 1
+            if self.room < (len(lines) + others) * SMALL_LINE:
+                left_out.append(lever.title)
                 continue
             self._write("caption", "text", lever.title, MARGIN, SMALL_LINE)
             at = MARGIN + NAME_WIDTH + SAVING_WIDTH - self.look.width("caption", lever.saving)
             self._write("caption", "text", lever.saving, at, SMALL_LINE)
             for line in lines:
                 self.line("caption", "muted", line, left)
-        for words in (page.idle_levers, f"{left_out} more in the report." if left_out else ""):
-            if words:
-                self.line("caption", "muted", words)
+        unsaid = [f"No room here for: {', '.join(left_out)}."] if left_out else []
+        for line in self.lines_of([*page.other_levers, *unsaid]):
+            self.line("caption", "muted", line)
 
     def foot(self, text: str) -> None:
         """Write the last line of the page."""
@@ -152,6 +159,13 @@ class _Pen:
         if text:
             self.painter.setPen(self.look.colour(role))
             self.look.write(self.painter, kind, text, QRectF(left, self.y, self.width, height))
+
+
+def _warnings(page: Sheet) -> list[str]:
+    """The first warnings, and the fields that the others are about."""
+    words = [f"{field}: {what}" for field, what in page.warnings[:MOST_WARNINGS]]
+    more = dict.fromkeys(field for field, _ in page.warnings[MOST_WARNINGS:])
+    return [*words, f"More of them about: {', '.join(more)}."] if more else words
 
 
 def _verdict(pen: _Pen, page: Sheet) -> None:

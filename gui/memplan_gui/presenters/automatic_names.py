@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from memplan import MemplanError, Plan, Scenario, catalog, format_count, replaced
-from memplan_gui.presenters.words import choice_title
+from memplan import MemplanError, Plan, Scenario, catalog, choice_title, format_count, replaced
 
 MOST_EXTRAS = 2
 _NUMBERED = re.compile(r" \d+$")

@@ -16,6 +16,7 @@ from memplan import (
     Scenario,
     TermName,
     Unit,
+    choice_title,
     facts_at,
     format_bytes,
     instant_words,
@@ -24,7 +25,7 @@ from memplan import (
 from memplan_gui.presenters.cells import Amounts, Cells
 from memplan_gui.presenters.stack import Bar, bar
 from memplan_gui.presenters.verdict import ICONS
-from memplan_gui.presenters.words import bytes_text, choice_title, count_text, fraction_text
+from memplan_gui.presenters.words import bytes_text, count_text, fraction_text
 
 NOT_KNOWN = "–"
 ONE_ALONE = "One scenario, so nothing to compare yet. Duplicate it (Ctrl+D) and change the copy."

@@ -14,6 +14,7 @@ from memplan import (
     DeviceFit,
     Unit,
     catalog,
+    choice_title,
     fewest_words,
     format_bytes,
     limit_words,
@@ -21,7 +22,7 @@ from memplan import (
 )
 from memplan_gui.charts.scale import grouped
 from memplan_gui.presenters.cells import Amounts, Cells
-from memplan_gui.presenters.words import both_units, choice_title
+from memplan_gui.presenters.words import both_units
 
 FAVOURITE, VERDICT, DEVICE, USABLE, NEED, FREE, FEWEST, NODES, BATCH, TOKENS = range(10)
 COSTLY = (FEWEST, NODES, BATCH, TOKENS)

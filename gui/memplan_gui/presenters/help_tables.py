@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from memplan import LEVERS, PREFERENCE_TITLES, Estimate, Lever, Scenario, TermName, estimate, facts_at
-from memplan_gui.presenters.words import choice_title
+from memplan import LEVERS, PREFERENCE_TITLES, Estimate, Lever, Scenario, TermName, choice_title, estimate, facts_at
 from memplan_gui.recipes import PRESETS
 
 BILLION = 1_000_000_000

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 
-from memplan import Estimate, Scenario
-from memplan_gui.presenters.words import choice_title
+from memplan import Estimate, Scenario, choice_title, devices_words
 
 MOST_TAB_LETTERS = 32
 
@@ -44,12 +43,12 @@ def anchor(heading: str) -> str:
 
 def picture_subtitle(scenario: Scenario, estimate: Estimate, *more: str) -> str:
     """What a picture of a chart is about, for who sees it away from the plan; more of it behind."""
-    training, devices = scenario.training, scenario.hardware.devices
+    training = scenario.training
     parts = (
         estimate.model_name,
         choice_title("method", training.method),
-        f"{training.micro_batch} × {training.sequence_length} tokens",
-        f"{devices} × {estimate.device_name}" if devices > 1 else estimate.device_name,
+        f"{training.micro_batch:,} × {training.sequence_length:,} tokens",
+        devices_words(scenario.hardware, estimate.device_name),
         *more,
     )
     return " · ".join(parts)

@@ -8,6 +8,7 @@ from datetime import date
 from memplan import (
     Estimate,
     LeverOffer,
+    Plan,
     Scenario,
     Unit,
     __version__,
@@ -16,16 +17,29 @@ from memplan import (
     format_bytes,
     nearest_evidence,
     process_sentence,
+    replaced,
     saving_words,
     set_up_lines,
     useful_offers,
     warning_lines,
 )
+from memplan_gui.presenters.automatic_names import plan_title
+from memplan_gui.presenters.labels import picture_subtitle
 from memplan_gui.presenters.stack import StackChart, stack_chart
 from memplan_gui.presenters.verdict import VerdictView, verdict_view
 
-NUM_CASES = 3
+NUM_CASES = 2
 MOST_LEVERS = 8
+SAME = 0.00005
+COMPARED = {
+    "traced": (
+        "Compared: peak memory of the tensors, as estimated and as traces of the framework's own code on a CPU show it."
+    ),
+    "measured": (
+        "Compared: peak memory of the tensors, as estimated and as the framework's allocator counted it on devices."
+    ),
+}
+"""What the cases of a kind hold the estimate against."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,35 +57,49 @@ class Sheet:
 
     title: str
     scenario: str
+    subtitle: str
+    """Model, method, batch and devices, in a line."""
     verdict: VerdictView
     chart: StackChart
     assumptions: tuple[tuple[str, str], ...]
     levers: tuple[LeverLine, ...]
-    idle_levers: str
-    """Those that apply and change nothing, in a sentence; empty without any."""
+    other_levers: tuple[str, ...]
+    """Those that are on already, and those that are off and would change nothing, in a sentence each."""
     evidence: tuple[str, ...]
-    warnings: tuple[str, ...]
+    warnings: tuple[tuple[str, str], ...]
+    """The field, and what is wrong with it."""
+    notes: str
     footer: str
 
 
 def sheet(
-    title: str, scenario: Scenario, estimate: Estimate, offers: tuple[LeverOffer, ...], unit: Unit, day: date
+    title: str,
+    scenario: Scenario,
+    estimate: Estimate,
+    offers: tuple[LeverOffer, ...],
+    unit: Unit,
+    day: date,
+    notes: str = "",
 ) -> Sheet:
     """Put the page together. `day` stands in its footer; everything else follows from the plan."""
     peaks_later = any(instant.total_bytes >= estimate.peak.total_bytes for instant in estimate.instants)
     offered = [offer for offer in useful_offers(offers, MOST_LEVERS) if offer.state != "not_applicable"]
-    useful = [offer for offer in offered if not offer.saves_nothing]
-    idle = [offer.lever.title for offer in offered if offer.saves_nothing]
+    is_on = [offer.lever.title for offer in offered if offer.state == "on"]
+    useful = [offer for offer in offered if offer.state != "on" and not offer.saves_nothing]
+    idle = [offer.lever.title for offer in offered if offer.state != "on" and offer.saves_nothing]
+    others = {"On already": is_on, "Would change nothing": idle}
     return Sheet(
         title=title,
         scenario=scenario.name,
+        subtitle=picture_subtitle(scenario, estimate),
         verdict=verdict_view(estimate, unit),
         chart=stack_chart(estimate, unit, first_step=not peaks_later),
         assumptions=_assumptions(scenario, estimate, unit),
         levers=tuple(_lever_line(offer, unit) for offer in useful),
-        idle_levers=f"Would change nothing: {', '.join(idle)}." if idle else "",
+        other_levers=tuple(f"{words}: {', '.join(titles)}." for words, titles in others.items() if titles),
         evidence=tuple(_case_words(scenario, unit)),
-        warnings=tuple(f"{field}: {words}" for field, words in warning_lines(estimate)),
+        warnings=tuple(warning_lines(estimate)),
+        notes=" ".join(notes.split()),
         footer=f"memplan {__version__} · {day.isoformat()}",
     )
 
@@ -84,14 +112,31 @@ def _assumptions(scenario: Scenario, estimate: Estimate, unit: Unit) -> tuple[tu
 
 
 def _lever_line(offer: LeverOffer, unit: Unit) -> LeverLine:
-    saving = "on" if offer.state == "on" else saving_words(offer.saving_bytes, unit)
-    return LeverLine(offer.lever.title, saving, offer.price)
+    return LeverLine(offer.lever.title, saving_words(offer.saving_bytes, unit), offer.price)
+
+
+def sheet_title(plan: Plan, position: int) -> str:
+    """The plan's title; one that follows the plan's models by itself is of the scenario on the page alone."""
+    if plan.title != plan_title(plan):
+        return plan.title
+    return plan_title(replaced(plan, "scenarios", (plan.scenarios[position],)))
 
 
 def _case_words(scenario: Scenario, unit: Unit) -> list[str]:
-    """The nearest known cases: how far the estimate is off there, and in what they differ."""
-    return [
-        f"{row.title} ({row.kind}): known {format_bytes(row.truth_bytes, unit)}, estimate off by {row.error:+.2%}; "
-        f"differs in {', '.join(evidence_differences(row, scenario)) or 'nothing that counts'}"
-        for row in nearest_evidence(scenario, NUM_CASES)
-    ]
+    """The nearest known cases: how far the estimate is off there, and in what they differ from the plan."""
+    rows = nearest_evidence(scenario, NUM_CASES)
+    words = [COMPARED[kind] for kind in COMPARED if any(row.kind == kind for row in rows)]
+    for row in rows:
+        differences = evidence_differences(row, scenario)
+        apart = f"unlike this plan: {', '.join(differences)}" if differences else "as this plan in all that counts"
+        seen = "traced" if row.kind == "traced" else "measured"
+        size = format_bytes(row.truth_bytes, unit)
+        words.append(f"{row.title}: {size} {seen}, {_off_by(row.error)}; {apart}.")
+    return words
+
+
+def _off_by(error: float) -> str:
+    """How far an estimate is from the truth, in words; errors are known to a hundredth of a percent."""
+    if abs(error) < SAME:
+        return "estimate within 0.01%"
+    return f"estimate {abs(error):.2%} {'above' if error > 0 else 'below'}"
