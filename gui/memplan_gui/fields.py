@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from PySide6.QtCore import QEvent, Qt, Signal
+from PySide6.QtCore import QEvent, QModelIndex, QPersistentModelIndex, Qt, Signal
 from PySide6.QtGui import (
     QDragEnterEvent,
     QFocusEvent,
@@ -24,6 +24,7 @@ from PySide6.QtWidgets import (
     QStyle,
     QStyledItemDelegate,
     QStyleOptionFrame,
+    QStyleOptionViewItem,
     QWidget,
 )
 
@@ -242,6 +243,21 @@ class NamesEdit(ParsedEdit):
         self.setPlaceholderText("none")
 
 
+WORDS_IN_LIST = Qt.ItemDataRole.UserRole + 1
+"""Where an item of a ChoiceEdit has the longer words for the list that opens, which may be wider than the field."""
+LIST_MARGIN = 24
+
+
+class _ListDelegate(QStyledItemDelegate):
+    """Shows a choice in the list that opens by its longer words, where it has any."""
+
+    def initStyleOption(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> None:  # noqa: N802  # Qt's name
+        """Put the longer words in."""
+        super().initStyleOption(option, index)
+        if words := index.data(WORDS_IN_LIST):
+            option.text = words
+
+
 class ChoiceEdit(QComboBox):
     """One of a few choices. The wheel scrolls the panel, not the choice."""
 
@@ -281,7 +297,8 @@ class ChoiceEdit(QComboBox):
         """The list that opens is called as the field is."""
         if self.view().accessibleName() != self.accessibleName():
             self.view().setAccessibleName(self.accessibleName())
-            self.setItemDelegate(QStyledItemDelegate(self))  # the style's own knows nothing of the style sheet
+            self.setItemDelegate(_ListDelegate(self))  # the style's own knows nothing of the style sheet
+        self.view().setMinimumWidth(self.view().sizeHintForColumn(0) + 2 * self.view().frameWidth() + LIST_MARGIN)
         super().showPopup()
 
     def wheelEvent(self, event: QWheelEvent) -> None:

@@ -6,9 +6,9 @@ from PySide6.QtCore import Qt, Signal
 
 from memplan import Scenario, facts_at
 from memplan_gui.document import PlanDocument
-from memplan_gui.fields import ChoiceEdit
+from memplan_gui.fields import WORDS_IN_LIST, ChoiceEdit
 from memplan_gui.forms import FieldRow
-from memplan_gui.pieces import shown
+from memplan_gui.pieces import shown, tip
 from memplan_gui.recipes import CUSTOM, PRESETS, edits_for, preset_of
 
 DESCRIPTION = "What weights, gradients, master copy and states are held in: it decides the bytes of each parameter."
@@ -25,6 +25,8 @@ class RecipeRow(FieldRow):
         self._choice = ChoiceEdit([(title, title) for title in (*titles, CUSTOM)])
         for position, preset in enumerate(PRESETS):
             self._choice.setItemData(position, preset.description, Qt.ItemDataRole.ToolTipRole)
+            words = f"{preset.title}: {preset.words}, {preset.bytes_per_parameter:g} bytes"
+            self._choice.setItemData(position, words, WORDS_IN_LIST)
         self._choice.setItemData(len(titles), "Set under Precision.", Qt.ItemDataRole.ToolTipRole)
         super().__init__(facts_at(Scenario, "training.weights_dtype"), self._choice, title="Recipe", about=DESCRIPTION)
         self._document = document
@@ -36,6 +38,8 @@ class RecipeRow(FieldRow):
         shown(self, scenario.training.method != "qlora")  # a 4-bit base has a format of its own
         preset = preset_of(scenario)
         self._choice.set_value(preset.title if preset else CUSTOM)
+        about = preset.description if preset else "A recipe of your own, set under Precision."
+        self._choice.setToolTip(tip(about))
 
     def _choose(self, title: str) -> None:
         preset = next((preset for preset in PRESETS if preset.title == title), None)

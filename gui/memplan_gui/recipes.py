@@ -15,6 +15,9 @@ class RecipePreset:
     """A name, what it is, and the training fields that it sets."""
 
     title: str
+    """Short: a field in the narrowest panel shows the whole of it."""
+    words: str
+    """What stands beside the title in the list that opens."""
     description: str
     values: tuple[tuple[str, Any], ...]
     bytes_per_parameter: float
@@ -31,46 +34,57 @@ def _dtypes(weights: str, autocast: str, states: str, *, master: bool = False) -
     )
 
 
+_ARTICLES = " Case {} of the guides whose sums Help checks (The arithmetic of guides)."
+
 PRESETS: tuple[RecipePreset, ...] = (
     RecipePreset(
-        "PyTorch, pure bf16",
+        "Pure bf16",
+        "weights, gradients and states in bf16",
         "Weights, gradients and AdamW's two states in bf16: what PyTorch does with a model loaded in bf16.",
         _dtypes("bf16", "none", "weights"),
         8,
     ),
     RecipePreset(
-        "PyTorch, fp32 (case A)",
-        "Everything in fp32: 4 + 4 + 8 bytes.",
+        "Pure fp32",
+        "weights, gradients and states in fp32",
+        "Everything in fp32: 4 + 4 + 8 bytes." + _ARTICLES.format("A"),
         _dtypes("fp32", "none", "weights"),
         16,
     ),
     RecipePreset(
-        "Autocast bf16 over fp32",
+        "bf16 autocast",
+        "products in bf16 over fp32 weights",
         "Weights, gradients and states in fp32; products run in bf16.",
         _dtypes("fp32", "bf16", "weights"),
         16,
     ),
     RecipePreset(
-        "bf16, fp32 states (case B)",
-        "Weights and gradients in bf16, AdamW's two states in fp32, no master copy: 2 + 2 + 8 bytes.",
+        "bf16, fp32 states",
+        "bf16 weights and gradients, fp32 states",
+        "Weights and gradients in bf16, AdamW's two states in fp32, no master copy: 2 + 2 + 8 bytes."
+        + _ARTICLES.format("B"),
         _dtypes("bf16", "none", "fp32"),
         12,
     ),
     RecipePreset(
-        "DeepSpeed, Megatron (case C)",
-        "Mixed precision: bf16 weights and gradients, an fp32 master copy and fp32 states: 2 + 2 + 4 + 8 bytes.",
+        "fp32 master copy",
+        "bf16 weights, fp32 master and states: DeepSpeed, Megatron",
+        "Mixed precision as DeepSpeed and Megatron run it: bf16 weights and gradients, an fp32 master copy and fp32 "
+        "states: 2 + 2 + 4 + 8 bytes." + _ARTICLES.format("C"),
         _dtypes("bf16", "none", "fp32", master=True),
         16,
     ),
     RecipePreset(
-        "SGD with momentum (case D)",
-        "Weights and gradients in bf16, one momentum in fp32: 2 + 2 + 4 bytes.",
+        "SGD, momentum",
+        "SGD: bf16 weights and gradients, fp32 momentum",
+        "Weights and gradients in bf16, one momentum in fp32: 2 + 2 + 4 bytes." + _ARTICLES.format("D"),
         (("optimizer", "sgd_momentum"), *_dtypes("bf16", "none", "fp32")),
         8,
     ),
     RecipePreset(
-        "Inference (case E)",
-        "Weights in bf16 and nothing trained: 2 bytes.",
+        "Inference",
+        "bf16 weights, nothing trained",
+        "Weights in bf16 and nothing trained: 2 bytes." + _ARTICLES.format("E"),
         (("method", "inference"), *_dtypes("bf16", "none", "weights")),
         2,
     ),

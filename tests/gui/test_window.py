@@ -11,13 +11,14 @@ import pytest
 from PySide6.QtCore import QEvent, QMimeData, QObject, QPoint, QPointF, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent, QGuiApplication
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QScrollArea, QWidget
+from PySide6.QtWidgets import QApplication, QScrollArea, QStyle, QStyleOptionComboBox, QWidget
 from pytestqt.qtbot import QtBot
 
 from memplan import Advice, load_plan, save_plan, verdict_sentence
 from memplan_gui import dialogs
 from memplan_gui.charts.stack_marks import Spot
 from memplan_gui.document import PlanDocument, new_plan
+from memplan_gui.fields import WORDS_IN_LIST, ChoiceEdit
 from memplan_gui.first_plan import example_plan, example_plans
 from memplan_gui.settings import Settings
 from memplan_gui.window import Window
@@ -202,12 +203,33 @@ def test_advice_is_told_by_its_field(window: Window) -> None:
 
 def test_recipes_are_one_step(window: Window) -> None:
     recipe = window.plan_panel._recipe
-    recipe.editor.edited.emit("DeepSpeed, Megatron (case C)")  # type: ignore[attr-defined]  # a ChoiceEdit
+    recipe.editor.edited.emit("fp32 master copy")  # type: ignore[attr-defined]  # a ChoiceEdit
     training = window.document.scenario.training
     assert (training.master_weights, training.optimizer_state_dtype) == (True, "fp32")
     assert window.document.undo_stack.count() == 1
     edit(window, "training.gradients_dtype", "fp32")
     assert recipe.editor.value() == "Custom"  # type: ignore[attr-defined]
+
+
+def test_recipes_can_be_read_in_the_field_and_in_its_list(window: Window, qtbot: QtBot) -> None:
+    window.resize(1280, 800)
+    window.show()
+    qtbot.waitExposed(window)
+    choice = window.plan_panel._recipe.editor
+    assert isinstance(choice, ChoiceEdit)
+    option = QStyleOptionComboBox()
+    choice.initStyleOption(option)
+    field = choice.style().subControlRect(
+        QStyle.ComplexControl.CC_ComboBox, option, QStyle.SubControl.SC_ComboBoxEditField, choice
+    )
+    titles = [choice.itemText(at) for at in range(choice.count())]
+    assert all(choice.fontMetrics().horizontalAdvance(title) <= field.width() for title in titles), field.width()
+    assert not any("case" in title for title in titles)
+    choice.showPopup()
+    in_full = [choice.itemData(at, WORDS_IN_LIST) or titles[at] for at in range(choice.count())]
+    room = choice.view().viewport().width()
+    assert all(choice.view().fontMetrics().horizontalAdvance(words) <= room for words in in_full), room
+    choice.hidePopup()
 
 
 def test_a_lever_toggles_on_and_off_and_undoes(window: Window, qtbot: QtBot) -> None:
