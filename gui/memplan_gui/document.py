@@ -12,7 +12,7 @@ from PySide6.QtGui import QUndoStack
 from memplan import MemplanError, ModelChoice, Plan, Scenario, facts_at, read_config, replaced, save_plan
 from memplan_gui.edit_command import EditCommand, PlanState, changed_paths
 from memplan_gui.file_stamp import FileStamp, stamp_of
-from memplan_gui.presenters.automatic_names import scenario_name, with_names_following
+from memplan_gui.presenters.automatic_names import scenario_name, with_names_following, without_examples_notes
 from memplan_gui.presenters.words import step_name
 
 NEW_PLAN_MODEL = "meta-llama/Llama-3.1-8B"
@@ -49,12 +49,13 @@ class PlanDocument(QObject):
     file_changed = Signal()
     """File name or modified mark are different now."""
 
-    def __init__(self, plan: Plan | None = None, path: Path | None = None) -> None:
+    def __init__(self, plan: Plan | None = None, path: Path | None = None, *, is_example: bool = False) -> None:
         super().__init__()
         self._state = PlanState(plan or new_plan(), 0)
         self.path = path
         self._stamp = stamp_of(path)
         self._is_file_gone = False
+        self._example = plan if is_example else None
         self.undo_stack = QUndoStack(self)
         # Signal to signal: the stack speaks while it dies, and Qt alone knows that its listener is gone by then.
         self.undo_stack.cleanChanged.connect(self.file_changed)
@@ -82,6 +83,11 @@ class PlanDocument(QObject):
     def modified(self) -> bool:
         """Whether the plan differs from its file."""
         return self._is_file_gone or not self.undo_stack.isClean()
+
+    @property
+    def is_example(self) -> bool:
+        """Whether this is an example still: its models, and no file of the person's own."""
+        return self._example is not None and self.plan.notes == self._example.notes
 
     @property
     def config_file(self) -> Path | None:
@@ -156,8 +162,9 @@ class PlanDocument(QObject):
             self.end_gesture()
         return True
 
-    def begin(self, plan: Plan, path: Path | None = None, *, is_saved: bool = True) -> None:
+    def begin(self, plan: Plan, path: Path | None = None, *, is_saved: bool = True, is_example: bool = False) -> None:
         """Show another plan, with no history; `is_saved` where its file, if it has one, holds the same."""
+        self._example = plan if is_example else None
         self.end_gesture()
         self.undo_stack.clear()
         self._state, self.path = PlanState(plan, 0), path
@@ -190,7 +197,12 @@ class PlanDocument(QObject):
         target = path or self.path
         if target is None:
             raise MemplanError("the plan has no file yet.", remedy="Save it as a file first.")
-        save_plan(self.plan, target)
+        example, notes = self._example, self.plan.notes
+        if example is not None and notes == example.notes:
+            notes = ""  # what is saved is the person's own, and the example's notes are not about it
+        save_plan(replaced(self.plan, "notes", notes), target)
+        self._example = None
+        self.edit("notes", notes, text="Notes of the example removed")
         self.path = target
         self._stamp, self._is_file_gone = stamp_of(target), False
         self.end_gesture()
@@ -238,7 +250,10 @@ class PlanDocument(QObject):
             self._state = PlanState(self.plan, min(positions))
 
     def _push(self, after: PlanState, text: str, gesture: int) -> None:
-        after = PlanState(with_names_following(self.plan, after.plan), after.current)
+        plan = with_names_following(self.plan, after.plan)
+        if self._example is not None:
+            plan = without_examples_notes(self._example, plan)
+        after = PlanState(plan, after.current)
         self._push_as_it_is(after, text, gesture)
 
     def _push_as_it_is(self, after: PlanState, text: str, gesture: int) -> None:

@@ -77,7 +77,7 @@ class FileCommands(QObject):
     def open_example(self, plan: Plan) -> None:
         """Show an example; it has no file, so that saving asks for one."""
         if self.may_go_on():
-            self._document.begin(plan)
+            self._document.begin(plan, is_example=True)
             self.done.emit()
 
     def open_path(self, path: Path) -> bool:

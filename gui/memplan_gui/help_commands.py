@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QWidget
 
 from memplan_gui import dialogs
 from memplan_gui.answer_panel import AnswerPanel
+from memplan_gui.document import PlanDocument
 from memplan_gui.page_commands import PageCommands
 from memplan_gui.theme import Theme
 
@@ -35,8 +36,15 @@ class HelpCommands(QObject):
             "about": lambda: dialogs.show_about(self._window, self._theme),
         }
 
-    def say_what_first(self) -> None:
-        """Show the line that says what to do first."""
+    def say_what_first(self, document: PlanDocument) -> None:
+        """Show the line that says what to do first, as long as the document is the example."""
+
+        def take_away() -> None:
+            if not document.is_example and self._notice.text == HINT:
+                self._notice.clear("hint")
+
+        for signal in (document.changed, document.replaced_whole, document.file_changed):
+            signal.connect(take_away)
         self._notice.say(HINT, "hint", {"First steps": lambda: self._pages.show("start")})
 
     def show_log(self) -> None:

@@ -47,11 +47,11 @@ class StartUp(QObject):
 
         window = self._window
         first = self._choose()
-        window.fill(PlanDocument(first.plan, first.path))
+        window.fill(PlanDocument(first.plan, first.path, is_example=first.is_example))
         if first.problem:
             window.answer_panel.notice.say(first.problem, "error")
         elif first.is_example and not self._settings.knows_the_window:
-            window.help.say_what_first()
+            window.help.say_what_first(window.document)
         if first.path is not None:
             window.files.remember(first.path)
         window.answers.finish()

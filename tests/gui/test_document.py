@@ -55,6 +55,41 @@ def document(qapp: object) -> Iterator[PlanDocument]:
     document.undo_stack.clear()  # the steps know the document: whichever Python collected first, the other would miss it
 
 
+EXAMPLE_PLAN = example_plan()
+MODEL = "scenarios[0].model"
+
+
+def test_the_examples_notes_go_when_the_model_does() -> None:
+    document = PlanDocument(EXAMPLE_PLAN, is_example=True)
+    document.edit("scenarios[0].training.micro_batch", 2)
+    assert document.plan.notes == EXAMPLE_PLAN.notes  # they still are about this model
+    document.edit(MODEL, {"catalog": "meta-llama/Llama-3.1-70B"})
+    assert document.plan.notes == ""
+    assert not document.is_example
+    document.undo_stack.undo()
+    assert document.plan.notes == EXAMPLE_PLAN.notes
+    assert document.is_example
+
+
+def test_the_examples_notes_are_not_saved_as_ones_own(tmp_path: Path) -> None:
+    document = PlanDocument(EXAMPLE_PLAN, is_example=True)
+    document.save(tmp_path / "own.memplan")
+    assert load_plan(tmp_path / "own.memplan").notes == document.plan.notes == ""
+    assert not document.modified
+    assert not document.is_example
+
+
+def test_notes_of_ones_own_stay(tmp_path: Path) -> None:
+    document = PlanDocument(EXAMPLE_PLAN, is_example=True)
+    document.edit("notes", "Mine.")
+    document.edit(MODEL, {"catalog": "meta-llama/Llama-3.1-70B"})
+    document.save(tmp_path / "own.memplan")
+    assert load_plan(tmp_path / "own.memplan").notes == "Mine."
+    opened = PlanDocument(EXAMPLE_PLAN)  # a file of one's own that says the same
+    opened.edit(MODEL, {"catalog": "meta-llama/Llama-3.1-70B"})
+    assert opened.plan.notes == EXAMPLE_PLAN.notes
+
+
 def test_an_edit_changes_one_value_and_says_which(document: PlanDocument) -> None:
     heard = Heard(document)
     assert document.edit(BATCH, 4)

@@ -13,6 +13,7 @@ from pytestqt.qtbot import QtBot
 
 from memplan import LEVERS, TERMS, Scenario, choice_title, facts_at
 from memplan_gui.field_help import FieldHelp
+from memplan_gui.first_plan import example_plan
 from memplan_gui.help_text import page_document
 from memplan_gui.help_topics import FIELD_TOPICS, VIEW_TOPICS, topic_of, topic_of_lever
 from memplan_gui.help_window import HelpWindow
@@ -193,8 +194,22 @@ def test_f1_opens_the_page_for_what_has_the_keyboard(window: Window) -> None:
     assert len(window.findChildren(HelpWindow)) == 1
 
 
+def test_the_line_at_the_first_start_belongs_to_the_example(window: Window) -> None:
+    document, notice = window.document, window.answer_panel.notice
+    document.begin(example_plan(), is_example=True)
+    window.help.say_what_first(document)
+    document.edit("scenarios[0].training.micro_batch", 2)
+    assert "This is an example" in notice.text
+    document.edit("scenarios[0].model", {"catalog": "meta-llama/Llama-3.1-70B"})
+    assert notice.text == ""
+    document.begin(example_plan(), is_example=True)
+    window.help.say_what_first(document)
+    window.files.new()
+    assert notice.text == ""
+
+
 def test_the_line_at_the_first_start_leads_to_the_first_steps(window: Window) -> None:
-    window.help.say_what_first()
+    window.help.say_what_first(window.document)
     notice = window.answer_panel.notice
     assert "config.json" in notice.text
     (button,) = [one for one in notice.findChildren(QToolButton) if one.text() == "First steps"]

@@ -126,6 +126,17 @@ def with_names_following(before: Plan, after: Plan) -> Plan:
     return after
 
 
+def without_examples_notes(example: Plan, after: Plan) -> Plan:
+    """The plan without the notes of the example that it was made from, once they speak of models that are not in it."""
+    if after.notes != example.notes or _models(after) <= _models(example):
+        return after
+    return replaced(after, "notes", "")
+
+
+def _models(plan: Plan) -> set[str]:
+    return {_model(scenario) for scenario in plan.scenarios}
+
+
 def _is_automatic(scenario: Scenario) -> bool:
     name, given = scenario_name(scenario), _NUMBERED.sub("", scenario.name)
     if name in (scenario.name, given):
