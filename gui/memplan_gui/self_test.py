@@ -145,7 +145,7 @@ def _paint_sheet(window: Window) -> Paint:
     scenario, answer = window.document.scenario, window.answers.answer()
     if answer.estimate is None:
         raise RuntimeError(answer.problem)
-    return sheet_painter("self-test", scenario, answer.estimate, "gib", today())
+    return sheet_painter("self-test", "", scenario, answer.estimate, "gib", today())
 
 
 def _pictures(window: Window) -> str:

@@ -441,3 +441,27 @@ def test_the_command_writes_and_tells(tmp_path: Path, capsys: pytest.CaptureFixt
 @given(script())
 def test_the_script_is_python(scenario: Scenario) -> None:
     ast.parse(export_scenario(scenario, "script").text)
+
+
+_NO_PLAN_SAYS = (
+    "lora_alpha",
+    "learning_rate",
+    "lr",
+    "dataset",
+    "datasets",
+    "data",
+    "num_epochs",
+    "num_train_epochs",
+    "iters",
+)
+
+
+@pytest.mark.parametrize("form", ["axolotl", "llama-factory", "torchtune", "mlx", "script"])
+def test_what_no_plan_says_is_marked_as_the_persons(form: str) -> None:
+    lora = Scenario.model_validate({"model": {"catalog": "meta-llama/Llama-3.1-8B"}, "training": {"method": "lora"}})
+    text = export_scenario(lora, form).text
+    lines = [line for line in text.splitlines() if re.match(rf" *({'|'.join(_NO_PLAN_SAYS)})[:=](?!=)", line)]
+    assert len(lines) >= 3
+    assert [line for line in lines if "# yours: " not in line] == []
+    assert "placeholders" in text.splitlines()[2] or "placeholders" in text.splitlines()[3]
+    assert [line for line in text.splitlines() if re.match(r" *(lora_r|r|micro_batch_size)[:=].*# yours", line)] == []

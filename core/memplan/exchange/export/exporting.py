@@ -13,6 +13,7 @@ from memplan.errors import MemplanError
 from memplan.estimate import estimate
 from memplan.exchange.documents import Document, parse_document
 from memplan.exchange.export import launchers, other_stacks, recipes, trainer_script
+from memplan.exchange.export.placeholders import SAID_ABOVE, with_marks
 from memplan.exchange.export.terms import DTYPES, model_name, packing
 from memplan.exchange.formats import read_document
 from memplan.exchange.notes import Stated
@@ -82,6 +83,8 @@ def export_scenario(scenario: Scenario, format_id: str) -> Exported:
     lines.append(f"{verdict_sentence(estimate(scenario))} ({scenario.hardware.devices} x {scenario.hardware.device})")
     if found:
         lines.append(f"Not said here: {'; '.join(f'{one.title} {printable(one.words)}' for one in found)}")
+    if form.suffix != ".json":  # DeepSpeed's holds none: what the Trainer knows is "auto" there
+        lines.append(SAID_ABOVE)
     return Exported(form.write(scenario, "\n".join(lines)), form.suffix, found)
 
 
@@ -116,7 +119,7 @@ def _differences(wanted: Scenario, found: Scenario, asked: set[str]) -> Iterator
 
 def _yaml_text(content: dict[str, Any], comment: str) -> str:
     body = yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=_WIDTH)
-    return _commented(comment) + body
+    return _commented(comment) + with_marks(body, "yaml")
 
 
 def _commented(comment: str) -> str:

@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 from memplan.exchange.export.launchers import deepspeed
+from memplan.exchange.export.placeholders import with_marks
 from memplan.exchange.export.terms import (
     ATTENTION,
     DTYPES,
@@ -127,7 +128,7 @@ def _call(name: str, content: dict[str, Any], indent: int = 0) -> str:
     """A call, one argument a line."""
     space = " " * indent
     inner = "".join(f"{space}    {key}={_literal(value)},\n" for key, value in content.items())
-    return f"{name}(\n{inner}{space})"
+    return f"{name}(\n{with_marks(inner, 'python')}{space})"
 
 
 def _literal(value: Any) -> str:
@@ -149,7 +150,7 @@ def encoded(row):
     return tokenizer(row["text"], truncation=True, padding="max_length", max_length=SEQUENCE_LENGTH)
 
 
-# train.jsonl: one {"text": "..."} a line.
+# yours: your data. train.jsonl: one {"text": "..."} a line.
 data = load_dataset("json", data_files="train.jsonl", split="train")
 data = data.map(encoded, remove_columns=data.column_names)
 collator = DataCollatorForLanguageModeling(tokenizer, mlm=False)
