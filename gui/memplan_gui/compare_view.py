@@ -199,7 +199,9 @@ class CompareView(AnswerView):
         self.pair = ScenarioPair()
         self.changes = ChangesPane(self.pair, theme)
         self.duplicate = tool_button("button", "Duplicate the scenario", text="Duplicate", tip=DUPLICATE_TIP)
-        self.copy = tool_button("button", "Copy the table", text="Copy", tip="Copy the table, with tabs between cells")
+        self.copy = tool_button(
+            "button", "Copy the table", text="Copy table", tip="Copy the table, with tabs between cells"
+        )
         self._stack = QStackedWidget()
         self._arrange()
         self.kinds.chosen.connect(lambda _: self._show())

@@ -99,7 +99,7 @@ class EvidenceView(AnswerView):
         self.every = label("", "caption", wraps=True, selectable=True)
         self.modes = Segmented("Cases", MODES)
         self.modes.set_value("nearest")
-        self.copy = tool_button("button", "Copy the table", text="Copy")
+        self.copy = tool_button("button", "Copy the table", text="Copy table")
         self.copy.setToolTip("Copy the table with tabs between cells")
         self.cases = EvidenceModel(theme)
         self.table = FigureTable("Evidence", self.cases, theme)

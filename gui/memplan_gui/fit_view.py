@@ -98,7 +98,7 @@ class FitView(AnswerView):
             choice.setMinimumContentsLength(9)
         self.favourites = tool_button("button", "Favourites only", checkable=True)
         self.favourites.setToolTip("Show the devices that you marked with a star")
-        self.copy = tool_button("button", "Copy the table", text="Copy")
+        self.copy = tool_button("button", "Copy the table", text="Copy table")
         self.copy.setToolTip("Copy the rows that are shown, with tabs between cells")
         self.count = label("", "caption")
 

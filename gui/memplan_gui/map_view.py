@@ -105,7 +105,9 @@ class MapView(AnswerView):
         self.limits = Segmented("Micro-batch up to", [(str(limit), str(limit)) for limit in words.BATCH_LIMITS])
         self.kinds = Segmented("Show the map as", KINDS)
         self.kinds.set_value("chart")
-        self.copy = tool_button("button", "Copy the table", text="Copy", tip="Copy the table, with tabs between cells")
+        self.copy = tool_button(
+            "button", "Copy the table", text="Copy table", tip="Copy the table, with tabs between cells"
+        )
         self._stack = QStackedWidget()
         self._arrange()
         self._wire()

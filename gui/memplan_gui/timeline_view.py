@@ -83,7 +83,9 @@ class TimelineView(AnswerView):
         self.steps.set_value("both")
         self.kinds = Segmented("Show the timeline as", KINDS)
         self.kinds.set_value("chart")
-        self.copy = tool_button("button", "Copy the table", text="Copy", tip="Copy the table, with tabs between cells")
+        self.copy = tool_button(
+            "button", "Copy the table", text="Copy table", tip="Copy the table, with tabs between cells"
+        )
         self.plot = TimelinePlot(theme)
         self.legend = Legend()
         self.place = label("", "section", wraps=True, selectable=True)

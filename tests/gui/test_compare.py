@@ -36,7 +36,7 @@ def test_only_fields_that_differ_are_listed_with_their_titles_and_values() -> No
     titles = [row.title for row in found.rows if not row.term][5:]
     assert titles == ["Optimizer implementation", "Sequence length"]
     assert row(found, "Optimizer implementation") == ("Foreach", "Fused", "Foreach")
-    assert row(found, "Sequence length") == ("256", "256", "8192")
+    assert row(found, "Sequence length") == ("256", "256", "8,192")
 
 
 def test_figures_are_those_of_the_estimates() -> None:
@@ -116,7 +116,7 @@ def test_bars_stand_where_estimates_on_the_way_do() -> None:
     assert [row.title for row in chart.rows] == [
         "base",
         "Optimizer implementation: Fused",
-        "Sequence length: 8192",
+        "Sequence length: 8,192",
         "other",
     ]
     assert [row.level for row in chart.rows] == [

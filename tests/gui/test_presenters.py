@@ -25,6 +25,7 @@ from memplan import (
     lever_offers,
     verdict_sentence,
 )
+from memplan import estimate as estimate_of
 from memplan_gui.charts.scale import axis_end, grouped, is_far_too_wide, is_too_wide, step_of, value_ticks
 from memplan_gui.colours import DARK, LIGHT, Roles, high_contrast
 from memplan_gui.document import new_plan
@@ -127,6 +128,19 @@ def test_the_verdict_says_what_the_core_says(estimate: Estimate) -> None:
 def test_a_tight_verdict_says_how_far_the_band_reaches(estimate: Estimate) -> None:
     tight = replace(estimate, verdict="tight", need=Need(19 * GIB, 22 * GIB))
     assert verdict_view(tight, "gib").margin == "1.00 GiB free to 2.00 GiB over"
+
+
+def test_explanations_begin_as_sentences_do() -> None:
+    found = estimate_of(new_plan().scenarios[0])
+    chart = stack_chart(found, "gib")
+    told = [
+        explanation(found, chart, row, segment.term) for row, bar in enumerate(chart.bars) for segment in bar.segments
+    ]
+    firsts = {one.formula.partition(" ")[0] for one in told if one is not None}
+    assert len(firsts) > 2
+    assert [word for word in firsts if word.isalpha() and word.islower()] == []
+    raw = {term.formula.partition(" ")[0] for term in found.terms}
+    assert [word for word in raw if word.isalpha() and word.islower()]  # else this would show nothing
 
 
 def test_an_explanation_has_figure_formula_source_and_tensors(estimate: Estimate) -> None:

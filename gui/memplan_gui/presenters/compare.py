@@ -22,10 +22,11 @@ from memplan import (
     instant_words,
     value_at,
 )
+from memplan_gui.charts.scale import grouped
 from memplan_gui.presenters.cells import Amounts, Cells
 from memplan_gui.presenters.stack import Bar, bar
 from memplan_gui.presenters.verdict import ICONS
-from memplan_gui.presenters.words import bytes_text, count_text, fraction_text
+from memplan_gui.presenters.words import bytes_text, fraction_text
 
 NOT_KNOWN = "–"
 ONE_ALONE = "One scenario, so nothing to compare yet. Duplicate it (Ctrl+D) and change the copy."
@@ -130,7 +131,7 @@ def difference_rows(scenarios: Sequence[Scenario], compared: Sequence[Compared],
 
 
 def value_text(path: str, value: Any, unit: Unit) -> str:
-    """The value of a field as the plan panel shows it."""
+    """The value of a field as sentences and tables write it: digits in groups."""
     field = facts_at(Scenario, path)
     if value is None:
         return NOT_KNOWN
@@ -139,7 +140,7 @@ def value_text(path: str, value: Any, unit: Unit) -> str:
     if field.unit == "bytes":
         return bytes_text(value, unit)
     if isinstance(value, int):
-        return count_text(value)
+        return grouped(value)
     if isinstance(value, float):
         return fraction_text(value)
     if isinstance(value, tuple):

@@ -25,6 +25,15 @@ class Explanation:
     tensors: tuple[LedgerRow, ...]
 
 
+def as_sentence(words: str) -> str:
+    """The words as a sentence begins; ids and units of measure stay as they are.
+
+    >>> as_sentence("traces of PyTorch"), as_sentence("bf16 weights"), as_sentence("2 bytes"), as_sentence("")
+    ('Traces of PyTorch', 'bf16 weights', '2 bytes', '')
+    """
+    return words[:1].upper() + words[1:] if words.partition(" ")[0].rstrip(",:;").isalpha() else words
+
+
 def term_of(estimate: Estimate, name: str) -> Term | None:
     """The estimate's term of that name."""
     return next((term for term in estimate.terms if term.name == name), None)
@@ -42,7 +51,7 @@ def explanation(estimate: Estimate, chart: StackChart, row: int, name: str) -> E
         title=name[:1].upper() + name[1:],
         figure=figure_words(size, bar, chart.unit),
         exact=both_units(size),
-        formula=term.formula,
+        formula=as_sentence(term.formula),
         source=term.source,
         tensors=tuple(sorted(term.tensors, key=lambda tensor: -tensor.total_bytes)),
     )
