@@ -603,7 +603,7 @@ def test_the_answer_in_a_sentence() -> None:
     words = f"one of 1 device and is tight on 1; the smallest of those is {A100.name} (75.1 GiB usable)."
     assert fit_sentence((alone,), hardware) == f"Fits n{words}"
     eight = replaced(replaced(LLAMA_8B, "hardware.devices", 8), "hardware.sharding.strategy", "zero3").hardware
-    assert fit_sentence((alone,), eight) == f"With 8 of a kind under zero3 it fits n{words}"
+    assert fit_sentence((alone,), eight) == f"With 8 of a kind under ZeRO-3 it fits n{words}"
     assert fit_sentence((), hardware) == "There is no device to hold it against."
 
 

@@ -92,6 +92,14 @@ def test_what_a_lever_that_is_on_saves_is_what_its_removal_would_cost(lever: Lev
     assert found.saving_bytes == estimate(lever.remove(with_it)).need_bytes - estimate(with_it).need_bytes
 
 
+@pytest.mark.parametrize("optimizer", ["adamw_8bit", "paged_adamw_8bit", "lion_8bit"])
+def test_why_not_is_said_without_ids(optimizer: str) -> None:
+    scenario = changed(optimizer=optimizer)
+    said = [why for lever in LEVERS if (why := lever.applies(scenario))]
+    assert len(said) > 5
+    assert [why for why in said if "_" in why] == []
+
+
 def test_fused_saves_the_copy_of_the_weights_until_the_peak_is_elsewhere() -> None:
     # torch.optim: foreach takes about the parameters' size more. The peak then moves to backward, so not all of it shows.
     found = offer(LLAMA, "fused_optimizer")
@@ -132,7 +140,7 @@ def test_a_smaller_batch_keeps_the_batch_of_a_step() -> None:
         (LLAMA, "smaller_batch", "Does not apply: the micro-batch is 1 already."),
         (changed(micro_batch=2, optimizer_in_backward=True), "smaller_batch", "Does not apply: the optimizer in backward rules out accumulation."),
         (changed(micro_batch=1_000_000, gradient_accumulation=2), "smaller_batch", "Does not apply: gradient accumulation would pass 1,000,000."),
-        (changed(optimizer="adamw_8bit"), "fused_optimizer", "Does not apply: adamw_8bit has no fused form in PyTorch."),
+        (changed(optimizer="adamw_8bit"), "fused_optimizer", "Does not apply: AdamW 8-bit has no fused form in PyTorch."),
         (changed(kernels="mlx"), "fused_optimizer", "Does not apply: MLX has one implementation of each optimizer."),
         (changed(kernels="mlx"), "optimizer_8bit", "Does not apply: bitsandbytes does not run under MLX."),
         (changed(method="inference"), "checkpointing", "Does not apply: inference trains nothing."),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from memplan.choice_titles import choice_title
 from memplan.levers.lever import Changes, Lever, device_in, never, setting
 from memplan.memory.optimizers import RULES
 from memplan.memory.sharding import SHARDS_STATES, SHARDS_WEIGHTS, data_parallel_devices
@@ -24,9 +25,9 @@ def _shared_memory(scenario: Scenario) -> str | None:
 def _offload_optimizer_why_not(scenario: Scenario) -> str | None:
     optimizer = scenario.training.optimizer
     if RULES[optimizer].paged:
-        return f"{optimizer} keeps its states on the host already"
+        return f"{choice_title('optimizer', optimizer)} keeps its states on the host already"
     if RULES[optimizer].source.startswith("bitsandbytes"):
-        return f"{optimizer} runs on the device alone"
+        return f"{choice_title('optimizer', optimizer)} runs on the device alone"
     hardware = scenario.hardware
     if data_parallel_devices(hardware) > 1 and hardware.sharding.strategy not in SHARDS_STATES:
         return "states move to the host where devices divide them: under ZeRO or FSDP"
