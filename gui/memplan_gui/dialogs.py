@@ -7,13 +7,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal, TypeVar
 
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QFileDialog, QInputDialog, QLineEdit, QMessageBox, QWidget
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtWidgets import QFileDialog, QInputDialog, QMessageBox, QWidget
 
 from memplan import __version__
 from memplan_gui.icons import pixmap
+from memplan_gui.pieces import window_size
 from memplan_gui.theme import Theme
 
+NAME_SIZE = QSize(440, 110)
+"""Of the question for a name: the longest automatic one is seen whole."""
 PLAN_FILTER = "Plans (*.memplan)"
 OPEN_FILTER = "Plans and model configurations (*.memplan *.json);;All files (*)"
 CONFIG_FILTER = "Model configurations (*.json);;All files (*)"
@@ -55,8 +58,14 @@ def ask_about_recovery(parent: QWidget, name: str) -> RecoveryWish:
 
 def ask_name(parent: QWidget, name: str) -> str | None:
     """Ask what to call a scenario; None when the person thinks better of it."""
-    text, taken = QInputDialog.getText(parent, "Rename scenario", "Name", QLineEdit.EchoMode.Normal, name)
-    return text.strip() if taken and text.strip() else None
+    dialog = QInputDialog(parent)
+    dialog.setWindowTitle("Rename scenario")
+    dialog.setLabelText("Name")
+    dialog.setTextValue(name)
+    dialog.resize(window_size(NAME_SIZE))
+    taken, text = dialog.exec(), dialog.textValue().strip()
+    dialog.deleteLater()  # its parent would keep it
+    return text if taken and text else None
 
 
 def ask_open(parent: QWidget | None, title: str, filters: str, folder: str) -> Path | None:

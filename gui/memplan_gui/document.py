@@ -54,7 +54,7 @@ class PlanDocument(QObject):
         self._state = PlanState(plan or new_plan(), 0)
         self.path = path
         self._stamp = stamp_of(path)
-        self._is_file_gone = False
+        self._is_file_gone = self._is_recovered = False
         self._example = plan if is_example else None
         self.undo_stack = QUndoStack(self)
         # Signal to signal: the stack speaks while it dies, and Qt alone knows that its listener is gone by then.
@@ -109,6 +109,11 @@ class PlanDocument(QObject):
     def name(self) -> str:
         """What to call the document in the title bar."""
         return self.plan.title or (self.path.stem if self.path else "Untitled")
+
+    @property
+    def title(self) -> str:
+        """The name as the title bar shows it: work that was not saved is told from an older state of the same file."""
+        return f"{self.name} (recovered)" if self._is_recovered else self.name
 
     def full_path(self, path: str) -> str:
         """The path, from the plan's root, of a field of the scenario that is looked at."""
@@ -170,7 +175,7 @@ class PlanDocument(QObject):
         self._state, self.path = PlanState(plan, 0), path
         if not is_saved:
             self.undo_stack.resetClean()
-        self._stamp, self._is_file_gone = stamp_of(path), False
+        self._stamp, self._is_file_gone, self._is_recovered = stamp_of(path), False, not is_saved
         self.replaced_whole.emit()
         self.file_changed.emit()
 
@@ -204,7 +209,7 @@ class PlanDocument(QObject):
         self._example = None
         self.edit("notes", notes, text="Notes of the example removed")
         self.path = target
-        self._stamp, self._is_file_gone = stamp_of(target), False
+        self._stamp, self._is_file_gone, self._is_recovered = stamp_of(target), False, False
         self.end_gesture()
         self.undo_stack.setClean()
         self.file_changed.emit()
@@ -216,7 +221,7 @@ class PlanDocument(QObject):
             current = min(self.current, len(plan.scenarios) - 1)
             self._push_as_it_is(PlanState(plan, current), f"Reload {stamp.path.name}", self._gesture_of("file"))
         self.end_gesture()
-        self._stamp, self._is_file_gone = stamp, False
+        self._stamp, self._is_file_gone, self._is_recovered = stamp, False, False
         self.undo_stack.setClean()
         self.file_changed.emit()
 

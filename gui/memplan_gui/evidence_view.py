@@ -163,7 +163,7 @@ class EvidenceView(AnswerView):
             header.setSectionResizeMode(
                 position, modes.Stretch if of_cases and position == WIDEST else modes.Interactive
             )
-            header.resizeSection(position, scaled(width))
+            header.resizeSection(position, max(scaled(width), self.table.least_width(position)))
         own = next((at for at, line in enumerate(self.cases.table.lines) if line.is_own), 0)
         self.table.setCurrentIndex(self.cases.index(own, 0))
         self.table.scrollTo(self.cases.index(own, 0), QAbstractItemView.ScrollHint.PositionAtCenter)

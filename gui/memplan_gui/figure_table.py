@@ -113,6 +113,12 @@ class FigureTable(QTableView):
         self.horizontalHeader().setHighlightSections(False)
         self.horizontalHeader().setStretchLastSection(True)
 
+    def least_width(self, position: int) -> int:
+        """The width at which no word of a column's heading is broken."""
+        words = str(self.model().headerData(position, Qt.Orientation.Horizontal) or "").split()
+        metrics = self.horizontalHeader().fontMetrics()
+        return max((metrics.horizontalAdvance(word) for word in words), default=0) + 2 * PADDING + 2
+
     def selected_text(self) -> str:
         """What is selected, with tabs between cells and a line for each row."""
         rows: dict[int, dict[int, str]] = {}

@@ -76,6 +76,7 @@ QPushButton:hover, QToolButton[role="button"]:hover { background: $hover; }
 QToolButton[role="button"]:checked { background: $accent_soft; border-color: $accent; }
 QToolButton[role="button"]:disabled { color: $faint; border-color: $hairline; }
 QPushButton:focus, QToolButton[role="button"]:focus { border: 2px solid $accent; padding: 2px 11px; }
+QToolButton[role="button"]:checked:focus { border: 2px solid $text; }
 QPushButton:default { background: $accent; color: $on_accent; border-color: $accent; }
 QPushButton:default:focus { border: 3px double $on_accent; padding: 1px 10px; }
 QPushButton:disabled { background: $field; color: $faint; border-color: $hairline; }
@@ -107,7 +108,7 @@ QToolButton[role="segment"]:hover { background: $hover; color: $text; }
 QToolButton[role="segment"]:checked {
   background: $accent_soft; color: $text; border-color: $accent; border-right-width: 1px;
 }
-QToolButton[role="segment"]:focus { border: 2px solid $accent; padding: 1px 8px; }
+QToolButton[role="segment"]:focus { border: 2px solid $text; padding: 1px 8px; }
 QToolButton::menu-indicator { image: none; }
 
 QTabBar { background: transparent; border: none; qproperty-drawBase: 0; }

@@ -91,7 +91,7 @@ class BreakdownModel(QAbstractTableModel):
         if not narrow:
             return f"{mark}{title}"
         first, _, rest = title.partition(" ")
-        return f"{first}\n{mark}{rest}".rstrip()
+        return f"{first}\n{mark}{rest}" if rest else f"{mark}{first}"
 
     def rowCount(self, parent: Index = ROOT) -> int:
         """The total, and terms."""

@@ -48,6 +48,8 @@ PLACE_WIDTHS, FIGURE_WIDTH = (64, 128, 150), 96
 TENSOR_COLUMNS = (4, 1, 3, 5, 2)
 """In which order columns beside the name are shown, as far as there is room."""
 LEAST_NAME = 150
+SHAPE, WIDEST_SHAPE = 1, 300
+"""The column that is cut first takes half of the room to spare, until it has enough."""
 TENSOR_TITLES = ("Largest tensors", "Shape", "dtype", "Count", "Bytes", "Term")
 
 
@@ -186,6 +188,8 @@ class TimelineView(AnswerView):
             self.figures.show(words.table_rows(self.chart), titles)
             for position, width in enumerate(PLACE_WIDTHS):
                 self.table.horizontalHeader().resizeSection(position, scaled(width))
+            for position in range(len(PLACE_WIDTHS), self.figures.columnCount()):
+                self.table.setColumnWidth(position, max(scaled(FIGURE_WIDTH), self.table.least_width(position)))
 
     def _choose_kind(self, kind: str) -> None:
         """Show the step as a chart or as a table."""
@@ -224,6 +228,8 @@ class TimelineView(AnswerView):
         for shown_column in TENSOR_COLUMNS:
             room -= scaled(TENSOR_WIDTHS[shown_column])
             self.tensors_table.setColumnHidden(shown_column, room < 0)
+        shape = min(scaled(TENSOR_WIDTHS[SHAPE]) + max(0, room) // 2, scaled(WIDEST_SHAPE))
+        self.tensors_table.setColumnWidth(SHAPE, shape)
 
 
 def _set_widths(table: FigureTable, widths: tuple[int, ...]) -> None:

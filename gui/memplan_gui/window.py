@@ -246,7 +246,7 @@ class Window(QMainWindow):
         self.menus.actions["show_first_step"].setChecked(self.answer_panel.chart.steps.value() == "first")
 
     def _show_title(self) -> None:
-        self.setWindowTitle(f"{self.document.name}[*] — memplan")
+        self.setWindowTitle(f"{self.document.title}[*] — memplan")
         self.setWindowModified(self.document.modified)
         self.setWindowFilePath(str(self.document.path or ""))
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from itertools import pairwise
 
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QAccessible, QFont, QFontMetrics, QKeySequence
-from PySide6.QtWidgets import QApplication, QLabel, QScrollBar, QWidget
+from PySide6.QtWidgets import QApplication, QLabel, QScrollBar, QToolButton, QWidget
 
 from memplan_gui.actions import COMMANDS
 from memplan_gui.document import PlanDocument
+from memplan_gui.evidence_view import EvidenceView
 from memplan_gui.figure_table import PADDING
 from memplan_gui.first_plan import example_plan
 from memplan_gui.forms import FieldRow
@@ -147,6 +149,27 @@ def test_headings_of_the_breakdown_are_whole_at_every_width(window: Window, widt
         widest = max(QFontMetrics(font).horizontalAdvance(line) for line in lines)
         assert header.sectionSize(column) >= widest + PADDING, lines
     assert header.length() <= table.viewport().width()
+
+
+def test_the_mark_of_the_peak_stands_with_a_word(example: Window) -> None:
+    """Where headings take two lines, one of a single word must not leave its mark alone on the second."""
+    figures = example.answer_panel.details.breakdown.figures
+    assert figures.table is not None
+    peak = figures.table.peak
+    for title, broken in (("Backward", "▸ Backward"), ("Optimizer step", "Optimizer\n▸ step")):
+        instants = tuple(title if at == peak else one for at, one in enumerate(figures.table.instants))
+        figures.show(dataclasses.replace(figures.table, instants=instants))
+        assert figures.heading(peak, narrow=True) == broken
+
+
+@pytest.mark.parametrize("mode", ["Nearest", "Set-ups", "Families", "Sources"])
+def test_no_word_of_a_heading_of_the_evidence_is_broken(example: Window, mode: str) -> None:
+    example.answer_panel.views.show_view("Evidence")
+    view = example.answer_panel.views.view("Evidence")
+    assert isinstance(view, EvidenceView)
+    next(button for button in view.modes.findChildren(QToolButton) if button.text() == mode).click()
+    for position in range(view.cases.columnCount()):
+        assert view.table.columnWidth(position) >= view.table.least_width(position)
 
 
 def test_tab_goes_through_the_memory_view_from_above(example: Window) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QMessageBox, QWidget
+from PySide6.QtWidgets import QApplication, QInputDialog, QLineEdit, QMessageBox, QWidget
 from pytestqt.qtbot import QtBot
 
 from memplan_gui import dialogs
@@ -77,3 +77,19 @@ def test_return_is_the_usual_answer_and_escape_changes_nothing(
 ) -> None:
     assert answered(parent, question, lambda box: box.defaultButton().click()) == usual
     assert answered(parent, question, lambda box: QTest.keyClick(box, Qt.Key.Key_Escape)) == escape
+
+
+def test_a_name_is_seen_whole_while_it_is_changed(parent: QWidget) -> None:
+    name, seen = "QLoRA, rank 16, checkpointing, 8,192 tokens", []
+
+    def act() -> None:
+        dialog = QApplication.activeModalWidget()
+        assert isinstance(dialog, QInputDialog)
+        line = dialog.findChild(QLineEdit)
+        seen.append(line.width() > line.fontMetrics().horizontalAdvance(name) + 16)
+        dialog.setTextValue(f"  {name} now ")
+        dialog.accept()
+
+    QTimer.singleShot(0, act)
+    assert dialogs.ask_name(parent, name) == f"{name} now"
+    assert seen == [True]

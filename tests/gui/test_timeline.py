@@ -18,10 +18,11 @@ from memplan_gui.charts.export import svg_bytes
 from memplan_gui.charts.picture import Picture, paper
 from memplan_gui.charts.timeline_marks import above
 from memplan_gui.document import PlanDocument
+from memplan_gui.figure_table import PADDING
 from memplan_gui.presenters import timeline as words
 from memplan_gui.presenters.cells import Amounts, as_tsv
 from memplan_gui.presenters.timeline import Moment, TimelineChart, largest_tensors, timeline_chart
-from memplan_gui.timeline_view import TimelineView
+from memplan_gui.timeline_view import LEAST_NAME, TimelineView
 from memplan_gui.window import Window
 
 BASE = Scenario.model_validate({"name": "base", "model": {"catalog": "meta-llama/Llama-3.2-1B"}})
@@ -299,3 +300,17 @@ def cells(table: QTableView) -> Iterator[QModelIndex]:
     for row in range(model.rowCount()):
         for column in range(model.columnCount()):
             yield model.index(row, column)
+
+
+def test_columns_of_tensors_take_the_room_there_is(window: Window, view: TimelineView) -> None:
+    """In a wide window shapes are whole, and not cut beside a name with much room."""
+    window.resize(1920, 1080)
+    QApplication.processEvents()
+    view.finish()
+    table = view.tensors_table
+    metrics, model = table.fontMetrics(), table.model()
+    shapes = [str(model.index(row, 1).data()) for row in range(model.rowCount())]
+    widest = max(metrics.horizontalAdvance(shape) for shape in shapes)
+    assert any("×" in shape for shape in shapes)
+    assert table.columnWidth(1) >= widest + 2 * PADDING
+    assert table.columnWidth(0) >= LEAST_NAME
