@@ -36,6 +36,7 @@ class BreakdownView(FigureTable):
     def __init__(self, theme: Theme) -> None:
         self.figures = BreakdownModel(theme)
         super().__init__("Breakdown: terms by instants", self.figures, theme)
+        self.setObjectName("breakdown")
         header = self.horizontalHeader()
         header.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
         header.setStretchLastSection(False)
@@ -95,7 +96,6 @@ class ExplanationView(QWidget):
         self._source = label("", "caption", wraps=True, selectable=True)
         self.tensors = LedgerModel(theme)
         self.ledger = FigureTable("Tensors of this term", self.tensors, theme)
-        self.ledger.setObjectName("ledger")
         for column_of_ledger, width in enumerate(LEDGER_WIDTHS):
             self.ledger.setColumnWidth(column_of_ledger, scaled(width))
         self._nothing = label(NOTHING_PINNED, "muted", wraps=True)

@@ -138,14 +138,13 @@ QTableView {
 }
 QHeaderView { background: $window; }
 QHeaderView::section {
-  background: $window; color: $muted; border: none; border-bottom: 1px solid $border; padding: 4px 11px 4px 2px;
+  background: $window; color: $muted; border: none; border-bottom: 1px solid $border; padding: 4px 11px;
 }
 QTableView#devices QHeaderView::up-arrow, QTableView#devices QHeaderView::down-arrow {
   image: none; width: 0; height: 0;
 }
 QHeaderView::section:vertical { border-bottom: 1px solid $hairline; color: $text; padding-left: 0; }
-QTableView#ledger QHeaderView::section, QTableView#devices QHeaderView::section { padding-left: 11px; }
-QTableView#moment QHeaderView::section { padding-left: 11px; padding-right: 11px; }
+QTableView#breakdown QHeaderView::section:horizontal { padding-left: 2px; }
 QTableCornerButton::section { background: $window; border: none; border-bottom: 1px solid $border; }
 
 QFrame#notice { background: $accent_soft; border: none; border-radius: ${radius}px; }

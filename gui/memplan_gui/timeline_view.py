@@ -126,7 +126,6 @@ class TimelineView(AnswerView):
         whole.addWidget(self._stack, 1)
         for table, widths in ((self.terms_table, TERM_WIDTHS), (self.tensors_table, TENSOR_WIDTHS)):
             _set_widths(table, widths)
-        self.table.setObjectName("moment")
         self.table.horizontalHeader().setStretchLastSection(False)
         self.table.horizontalHeader().setDefaultSectionSize(scaled(FIGURE_WIDTH))
         self.keyboard = self.plot
@@ -134,7 +133,6 @@ class TimelineView(AnswerView):
     def _figures(self) -> QWidget:
         figures = row(self._below, spacing=BETWEEN)
         for table in (self.terms_table, self.tensors_table):
-            table.setObjectName("moment")
             table.setMinimumHeight(scaled(LEAST_FIGURES))
             figures.addWidget(table)
         self.terms_table.setFixedWidth(scaled(TERMS_WIDTH))

@@ -10,15 +10,19 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QAccessible, QFont, QFontMetrics, QKeySequence
 from PySide6.QtWidgets import QApplication, QLabel, QScrollBar, QToolButton, QWidget
+from pytestqt.qtbot import QtBot
 
 from memplan_gui.actions import COMMANDS
 from memplan_gui.document import PlanDocument
 from memplan_gui.evidence_view import EvidenceView
-from memplan_gui.figure_table import PADDING
+from memplan_gui.figure_table import PADDING, FigureTable
 from memplan_gui.first_plan import example_plan
 from memplan_gui.forms import FieldRow
 from memplan_gui.page_commands import PAGE_COMMANDS
 from memplan_gui.pieces import scaled
+from memplan_gui.plain_table import PlainModel
+from memplan_gui.presenters.make_fit import FigureRows
+from memplan_gui.theme import Theme
 from memplan_gui.window import PANEL_WIDTH, Window
 
 # Every kind of scenario shows other fields.
@@ -170,6 +174,32 @@ def test_no_word_of_a_heading_of_the_evidence_is_broken(example: Window, mode: s
     next(button for button in view.modes.findChildren(QToolButton) if button.text() == mode).click()
     for position in range(view.cases.columnCount()):
         assert view.table.columnWidth(position) >= view.table.least_width(position)
+
+
+def test_headings_stand_where_their_cells_do(theme: Theme, qtbot: QtBot) -> None:
+    theme.dress()
+    model = PlainModel(("HHHH", "HHHH"), theme)
+    table = FigureTable("Words and figures", model, theme)
+    qtbot.addWidget(table)
+    model.show(FigureRows((("HHHH", "HHHH"),), frozenset({1})))
+    table.resize(400, 200)
+    table.show()
+    QApplication.processEvents()
+    header, cells = inked(table.horizontalHeader()), inked(table.viewport())
+    assert abs(header[0] - cells[0]) <= 1
+    assert abs(header[1] - cells[1]) <= 1
+
+
+def inked(widget: QWidget, rows: int = 20) -> tuple[int, int]:
+    """The first and the last column of pixels in which letters stand."""
+    picture = widget.grab().toImage()
+    scale, ground = picture.devicePixelRatio(), picture.pixelColor(1, 1).lightness()
+    found = [
+        x
+        for x in range(4, picture.width() - 4)  # inside the frame of the keyboard
+        if any(abs(picture.pixelColor(x, y).lightness() - ground) > 60 for y in range(3, round(rows * scale)))
+    ]
+    return found[0], found[-1]
 
 
 def test_tab_goes_through_the_memory_view_from_above(example: Window) -> None:
