@@ -598,7 +598,9 @@ def test_the_answer_in_a_sentence() -> None:
         f"({format_bytes(own.usable_bytes)} usable)."
     )
     none = device_fits(replaced(LLAMA_8B, "training.micro_batch", 1000))
-    assert re.fullmatch(r"Fits none of \d+ devices; the nearest is .+ \([\d,]+ GiB over\)\.", fit_sentence(none, hardware))
+    assert re.fullmatch(
+        r"Fits none of \d+ devices; the nearest is .+ \([\d,]+ GiB over\)\.", fit_sentence(none, hardware)
+    )
     (alone,) = device_fits(LLAMA_8B, (A100,))
     words = f"one of 1 device and is tight on 1; the smallest of those is {A100.name} (75.1 GiB usable)."
     assert fit_sentence((alone,), hardware) == f"Fits n{words}"
