@@ -33,6 +33,7 @@ from memplan.memory.step import Work
 from memplan.memory.symbols import Symbols
 from memplan.memory.zero import backward_buckets, lasting_buckets, persistent, with_step_copies
 from memplan.memory.zero_gathering import zero3_gathering
+from memplan.plan.edit import replaced
 from memplan.plan.hardware import Hardware, Sharding
 from memplan.plan.scenario import Scenario
 from memplan.result import CoursePoint, Instant, StageShare, TraceBytes
@@ -123,10 +124,14 @@ def _chosen(scenario: Scenario) -> ChosenModel:
 def allocation(scenario: Scenario) -> Allocation:
     """Walk one step of a scenario on its fullest device. Pure; `scenario.hardware.device` plays no part.
 
+    A model that generates no text is walked in one pass, whatever the scenario says of a KV cache.
+
     Raises:
         ConfigError: the model's configuration does not describe a model.
         UnknownEntryError: the catalog has no such model.
     """
+    if scenario.training.caches_keys and not chosen_model(scenario.model).architecture.generates:
+        scenario = replaced(scenario, "training.inference.kv_cache", False)
     chosen, hardware = _chosen(scenario), scenario.hardware
     own_modules = is_run_by(chosen.architecture, kernels_that_run(scenario.training))
     stack = stack_of(scenario.training, model_type=chosen.architecture.model_type, own_modules=own_modules)

@@ -30,6 +30,9 @@ def advice(scenario: Scenario, setup: Setup, architecture: Architecture, device:
     yield from parallel_advice(scenario, architecture)
     training = scenario.training
     yield from _about_version(training)
+    if training.caches_keys and not architecture.generates:
+        words = f"{architecture.model_type} generates no text: it is walked in one pass, which caches no keys."
+        yield Advice("training.inference", words)
     if training.optimizer_in_backward and training.gradient_accumulation > 1:
         words = "Gradients that are applied as they come can not be accumulated."
         yield Advice("training.gradient_accumulation", words)

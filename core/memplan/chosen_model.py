@@ -8,9 +8,12 @@ from functools import lru_cache
 from typing import Any
 
 from memplan.architecture import stacks
+from memplan.architecture.composing import text_part
+from memplan.architecture.config_reader import ConfigReader
 from memplan.architecture.counts import total
 from memplan.architecture.from_config import architecture_of
 from memplan.architecture.parts import Architecture
+from memplan.catalog import CatalogModel
 from memplan.catalog import model as catalog_model
 from memplan.errors import ConfigError
 from memplan.plan.model_choice import ModelChoice
@@ -20,6 +23,7 @@ from memplan.units import counted, format_count
 
 TYPICAL_VOCABULARY = 128_256
 """Llama 3's, for a model of which only the size is known."""
+_HEADS = ("num_attention_heads", "num_key_value_heads", "head_dim")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,10 +77,22 @@ def _from_catalog(name: str) -> ChosenModel:
     except ConfigError:
         if known is None:
             raise
-        return _typical(entry.name, known, f"{entry.model_type} has no composition of its own yet")
+        chosen = _as_stated(entry, known)
     if known is not None and total(chosen.architecture) != known:
         return ChosenModel(entry.name, chosen.architecture, known, exact=False, advice=chosen.advice)
     return chosen
+
+
+def _as_stated(entry: CatalogModel, known: int) -> ChosenModel:
+    """A model of a type that has no composition: the nearest one of its language model, or a llama of its shape."""
+    text = text_part(ConfigReader(entry.config))
+    try:
+        return _from_config(entry.name, {**text.config, "model_type": entry.model_type})
+    except ConfigError:
+        reason = f"{entry.model_type} has no composition of its own yet"
+        layers, hidden = text.size("num_hidden_layers", default=0), text.size("hidden_size", default=0)
+        heads = {key: text.config[key] for key in _HEADS if text.config.get(key) is not None}
+        return _typical(entry.name, known, reason, layers, hidden, text.size("vocab_size", default=0), heads)
 
 
 def _from_config(name: str, config: Mapping[str, Any]) -> ChosenModel:
@@ -109,6 +125,7 @@ def _typical(
     layers: int | None = None,
     hidden: int | None = None,
     vocab: int | None = None,
+    heads: Mapping[str, int] | None = None,
 ) -> ChosenModel:
     """A model of typical proportions: hidden size 128 times the layers, 12 × layers × hidden² parameters in them."""
     layers = layers or max(1, round((parameters / (12 * 128**2)) ** (1 / 3)))
@@ -116,7 +133,7 @@ def _typical(
     vocab = vocab or min(TYPICAL_VOCABULARY, max(256, parameters // (4 * hidden)))
     shape = f"{counted(layers, 'layer')} of {hidden}, vocabulary {vocab}"
     words = f"{reason[0].upper()}{reason[1:]}: activations assume {shape}."
-    architecture = _llama_of(parameters, layers, hidden, vocab)
+    architecture = _llama_of(parameters, layers, hidden, vocab, heads)
     advice = (Advice("model", words), *_contradiction(architecture, parameters))
     return ChosenModel(name, architecture, parameters, exact=False, advice=advice)
 
@@ -132,7 +149,9 @@ def _contradiction(architecture: Architecture, parameters: int) -> tuple[Advice,
     return (Advice("model.parameters", words),)
 
 
-def _llama_of(parameters: int, layers: int, hidden: int, vocab: int) -> Architecture:
+def _llama_of(
+    parameters: int, layers: int, hidden: int, vocab: int, stated: Mapping[str, int] | None = None
+) -> Architecture:
     """A llama whose feed-forward width brings it to about the given count."""
     in_layers = max(0, parameters - 2 * vocab * hidden) // layers
     width = max(1, (in_layers - 4 * hidden * hidden) // (3 * hidden))
@@ -146,5 +165,6 @@ def _llama_of(parameters: int, layers: int, hidden: int, vocab: int) -> Architec
             "num_attention_heads": heads,
             "head_dim": max(2, hidden // heads // 2 * 2),
             "vocab_size": vocab,
+            **(stated or {}),
         }
     )

@@ -34,8 +34,9 @@ def estimate(scenario: Scenario) -> Estimate:
     >>> found.recipe.bytes_per_parameter, found.verdict
     (8.0, 'fits')
     """
+    held, asked = allocation(scenario), scenario
+    scenario = held.scenario
     training, hardware = scenario.training, scenario.hardware
-    held = allocation(scenario)
     chosen, setup, whole, line = held.chosen, held.setup, held.whole, held.timeline
     device = device_of(hardware.device)
     over = overheads(device, hardware)
@@ -67,7 +68,7 @@ def estimate(scenario: Scenario) -> Estimate:
         stages=held.stages,
         host=host_memory(held.states, scenario, line.on_host),
         measured=measurement_of(scenario, allocated, roomy, need),
-        warnings=(*unproven, *_advice(scenario, held, device)),
+        warnings=(*unproven, *_advice(asked, held, device)),
     )
 
 

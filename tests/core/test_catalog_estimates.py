@@ -6,9 +6,12 @@ from typing import Any
 
 import pytest
 
+from memplan.architecture.parts import Attention
 from memplan.catalog import CatalogModel, models
+from memplan.chosen_model import chosen_model
 from memplan.errors import ConfigError
 from memplan.estimate import estimate
+from memplan.plan.model_choice import ModelChoice
 from memplan.plan.scenario import Scenario
 from memplan.result import Estimate
 
@@ -48,3 +51,31 @@ def test_every_model_has_an_estimate(entry: CatalogModel) -> None:
 
 def test_the_catalog_knows_nearly_all_counts() -> None:
     assert len(UNKNOWN) <= 2
+
+
+@pytest.mark.parametrize(
+    ("name", "shape"),
+    [
+        ("Step-3.7-Flash", (45, 4096, 64, 8, 128_815)),
+        ("gemma-4-E2B", (35, 1536, 8, 1, 262_144)),
+        ("gemma-4-26B-A4B", (30, 2816, 16, 8, 262_144)),
+        ("Phi-3-small-8k-instruct", (32, 4096, 32, 8, 100_352)),
+        ("Mistral-Large-4-1T-A52B", (72, 6144, 64, 64, 204_800)),
+    ],
+)
+def test_a_model_without_a_composition_keeps_the_shape_that_its_config_states(
+    name: str, shape: tuple[int, ...]
+) -> None:
+    """The shape is the one that each config.json states; the count is the catalog's."""
+    (entry,) = [one for one in models() if one.name == name]
+    chosen = chosen_model(ModelChoice(catalog=entry.id))
+    found = chosen.architecture
+    attention = found.layers[0][0].attention
+    assert isinstance(attention, Attention)
+    assert shape == (found.num_layers, found.hidden_size, attention.heads, attention.kv_heads, found.vocab_size)
+    assert chosen.parameters == entry.parameters.total
+    answer = estimate(Scenario.model_validate({"model": {"catalog": entry.id}}))
+    assert answer.basis == "extrapolated"
+    assert "no composition of its own yet" in answer.warnings[0].message
+    if entry.parameters.active:
+        assert answer.parameters.active == entry.parameters.active

@@ -141,3 +141,16 @@ def test_a_size_alone_has_a_cache() -> None:
     found = answer({"parameters": 7_000_000_000}, sequence_length=4096)
     assert at(found, "prefill")["KV cache"] > 0
     assert at(found, "loaded")["weights"] == 14_000_000_000
+
+
+@pytest.mark.parametrize("model_type", ["bert", "roberta", "distilbert", "modernbert"])
+def test_an_encoder_reads_its_input_in_one_pass(model_type: str) -> None:
+    """Every token sees every other: there is no next token to keep keys and values for."""
+    config = {"model_type": model_type, "vocab_size": 3000, "hidden_size": 192, "num_attention_heads": 3}
+    model = {"config": {**config, "num_hidden_layers": 2, "intermediate_size": 768}}
+    asked, plain = answer(model), answer(model, inference={"kv_cache": False})
+    assert [instant.name for instant in asked.instants] == ["loaded", "forward", "loss"]
+    assert (asked.instants, asked.trace()) == (plain.instants, plain.trace())
+    (said,) = [warning for warning in asked.warnings if warning not in plain.warnings]
+    assert said.path == "training.inference"
+    assert "generates no text" in said.message

@@ -350,6 +350,8 @@ class Architecture:
     """Whether the composition is this model type's own; otherwise it is the nearest one."""
     nearest: str = "a llama-like model"
     """What is walked when the composition is not the model type's own."""
+    generates: bool = True
+    """Whether it makes text token by token: encoders (BERT and its like) read their input in one pass."""
     starts: bool = True
     """Whether ids come in here: a later stage of a pipeline receives hidden states instead."""
     ends: bool = True

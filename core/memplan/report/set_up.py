@@ -37,7 +37,9 @@ _CHECKPOINTING = {
 
 def set_up_lines(scenario: Scenario, estimate: Estimate, unit: Unit) -> list[tuple[str, str]]:
     """Return the set-up as label and text, in the order of the plan panel."""
-    lines = [("Model", model_sentence(estimate)), ("Training", training_words(scenario.training))]
+    one_pass = all(instant.name != "decode" for instant in estimate.instants)  # encoders, whatever was asked for
+    training = training_words(scenario.training, one_pass=one_pass)
+    lines = [("Model", model_sentence(estimate)), ("Training", training)]
     lines.append(("Batch", batch_words(scenario)))
     lines.append(("Hardware", hardware_words(scenario.hardware, estimate, unit)))
     if sharding := sharding_words(scenario.hardware):
@@ -57,22 +59,22 @@ def warning_lines(estimate: Estimate) -> list[tuple[str, str]]:
     return [(facts_at(Scenario, advice.path).title, advice.message) for advice in estimate.warnings]
 
 
-def training_words(training: Training) -> str:
+def training_words(training: Training, *, one_pass: bool = False) -> str:
     """Say how it is trained: "full fine-tuning, AdamW (foreach), no checkpointing, SDPA attention"."""
-    words = [_METHODS[training.method]]
+    words, generates = [_METHODS[training.method]], training.caches_keys and not one_pass
     if training.method in ("lora", "qlora"):
         targets = training.lora.targets
         words[0] += f" of rank {training.lora.rank} on {targets if isinstance(targets, str) else ', '.join(targets)}"
     if training.method == "freeze":
         words[0] += f" ({training.freeze.trainable_layers})"
     if training.method == "inference":
-        words[0] = "inference with a KV cache" if training.caches_keys else "inference in one pass"
+        words[0] = "inference with a KV cache" if generates else "inference in one pass"
     else:
         implementation = choice_words("optimizer_impl", training.optimizer_impl)
         words.append(f"{choice_words('optimizer', training.optimizer)} ({implementation})")
         words.append(_CHECKPOINTING[training.checkpointing])
     words.append(f"{choice_words('attention', training.attention)} attention")
-    if training.loss != "plain" and not training.caches_keys:
+    if training.loss != "plain" and not generates:
         words.append(f"{choice_words('loss', training.loss)} loss")
     version = f" {training.kernels_version}" if training.kernels_version else ""
     words.append(f"{choice_words('kernels', training.kernels)}{version} kernels")

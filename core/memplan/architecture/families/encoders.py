@@ -81,6 +81,7 @@ def _masked_lm(
         idle=tuple(_once(*further)),
         known=False,
         nearest=_NEAREST,
+        generates=False,
     )
 
 
@@ -163,6 +164,7 @@ def _modernbert(reader: ConfigReader) -> Architecture:
         idle=tuple(_once(transform, _norm("head.norm", hidden, bias=norm_bias))),
         known=False,
         nearest=_NEAREST,
+        generates=False,
     )
 
 
