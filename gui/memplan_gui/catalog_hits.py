@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from memplan import MemplanError, Unit, catalog, format_bytes, format_count
 
+_COUNT = re.compile(r"\s*(\d{1,4})\s*[x×]\s*", re.IGNORECASE)
+_NODES = re.compile(r"\s*(\d{1,3})\s*[x×]\s*(\d{1,2})(?:\s*[x×]\s*|\s+(?=[a-z]))", re.IGNORECASE)
 NO_MODEL = "No model of the catalog matches “{}”. Open its config.json instead, or give its size alone."
 NO_DEVICE = "No device of the catalog matches “{}”."
 
@@ -18,6 +21,8 @@ class Hit:
     value: str
     text: str
     note: str = ""
+    devices: int = 0
+    """How many of it were asked for; 0 where nothing was said of that."""
 
 
 def model_hits(query: str) -> Sequence[Hit]:
@@ -29,12 +34,33 @@ def model_hits(query: str) -> Sequence[Hit]:
 
 
 def device_hits(query: str, unit: Unit = "gib") -> Sequence[Hit]:
-    """This computer, then devices that match every word of the query, with what a process can get of them."""
+    """This computer, then devices that match every word of the query, with what a process can get of them.
+
+    A count may come first: "8 x H100", "2x8 H100".
+    """
+    count, name = counted(query)
+    times = f"{count:,} × " if count else ""
     hits = [
-        Hit(entry.id, entry.name, f"{format_bytes(entry.usable_bytes, unit)} usable")
-        for entry in catalog.search_devices(query)
+        Hit(entry.id, f"{times}{entry.name}", _given(entry.usable_bytes, unit), count)
+        for entry in catalog.search_devices(name)
     ]
-    return [*_computer_hits(query, unit), *hits]
+    return [*([] if count else _computer_hits(query, unit)), *hits]
+
+
+def counted(query: str) -> tuple[int, str]:
+    """How many devices were asked for, 0 where that was not said, and of what name.
+
+    >>> counted("8 x H100"), counted("2x8 H100"), counted("8× 4090"), counted("H100")
+    ((8, 'H100'), (16, 'H100'), (8, '4090'), (0, 'H100'))
+    """
+    if found := _NODES.match(query):
+        return int(found[1]) * int(found[2]), query[found.end() :]
+    found = _COUNT.match(query)
+    return (int(found[1]), query[found.end() :]) if found else (0, query)
+
+
+def _given(usable_bytes: int, unit: Unit) -> str:
+    return f"{format_bytes(usable_bytes, unit)} before headroom"
 
 
 def _computer_hits(query: str, unit: Unit) -> list[Hit]:
@@ -44,9 +70,7 @@ def _computer_hits(query: str, unit: Unit) -> list[Hit]:
     found = catalog.known_computer()
     if found is None:
         return [Hit(catalog.THIS_COMPUTER, "This computer", "asked when chosen")]
-    known = [
-        Hit(device.id, device.name, f"{format_bytes(device.usable_bytes, unit)} usable") for device in found.devices
-    ]
+    known = [Hit(device.id, device.name, _given(device.usable_bytes, unit)) for device in found.devices]
     return known or [Hit(catalog.THIS_COMPUTER, "This computer", "no device found")]
 
 

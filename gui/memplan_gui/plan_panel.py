@@ -240,9 +240,13 @@ class PlanPanel(QFrame):
         if path == "model.catalog":
             return SearchEdit(model_hits, model_title, NO_MODEL, self._theme)
         if path == "hardware.device":
-            return SearchEdit(
+            editor = SearchEdit(
                 lambda query: device_hits(query, self._unit), device_title, NO_DEVICE, self._theme, device_problem
             )
+            editor.counted.connect(
+                lambda count: self._document.edit(self._document.full_path("hardware.devices"), count)
+            )
+            return editor
         return None
 
     def _summarise(self, spec: FoldSpec, fold: Fold) -> None:

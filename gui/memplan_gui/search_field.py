@@ -24,6 +24,7 @@ from memplan_gui.theme import Theme
 
 MOST_HITS = 200
 POPUP_WIDTH = 460
+NOTHING = "Nothing found for “{}”"
 NOTE_ROLE = Qt.ItemDataRole.UserRole + 1
 Index = QModelIndex | QPersistentModelIndex
 
@@ -93,6 +94,8 @@ class SearchEdit(LineEdit):
     edited = Signal(object)
     finished = Signal()
     unreadable = Signal(str)
+    counted = Signal(int)
+    """How many of the entry were asked for."""
 
     def __init__(
         self,
@@ -155,12 +158,10 @@ class SearchEdit(LineEdit):
         self._pop_up(text)
 
     def _pop_up(self, query: str) -> None:
-        self._hits.show(self._search(query)[:MOST_HITS])
-        if self._hits.hits:
-            self._completer.complete()
-            self._point_at(0 if query.strip() else self._row_of_entry())
-        else:
-            self._list.hide()
+        found = self._search(query)[:MOST_HITS]
+        self._hits.show(found or [Hit("", NOTHING.format(query.strip()))])
+        self._completer.complete()
+        self._point_at(-1 if not found else 0 if query.strip() else self._row_of_entry())
 
     def _row_of_entry(self) -> int:
         """The row of the entry that the plan has: -1 when the list lacks it."""
@@ -173,23 +174,32 @@ class SearchEdit(LineEdit):
 
     def _picked(self, index: QModelIndex) -> None:
         # The completer hands out an index of its own proxy; rows are the same, for it filters nothing.
-        self._take(self._hits.hits[index.row()].value)
+        self._take(self._hits.hits[index.row()])
 
     def _step(self, rows: int) -> None:
         """Move to another hit; a window system that gives the list no keyboard leaves that to the line."""
         row = min(max(self._list.currentIndex().row() + rows, 0), len(self._hits.hits) - 1)
         self._list.setCurrentIndex(self._completer.completionModel().index(row, 0))
 
-    def _take(self, value: str) -> None:
+    def _take(self, hit: Hit) -> None:
         self._list.hide()
+        value = hit.value
+        if not value:
+            self._say_nothing_found()
+            return
         self.setModified(False)
         problem = self._problem_of(value)
         if problem:
             self.unreadable.emit(problem)
         elif value != self._value:
             self.edited.emit(value)
+        if hit.devices and not problem:
+            self.counted.emit(hit.devices)
         self._show_title()
         self.finished.emit()
+
+    def _say_nothing_found(self) -> None:
+        self.unreadable.emit(self._nothing.format(self.text().strip()))
 
     def _give_up(self) -> None:
         self._list.hide()
@@ -210,9 +220,9 @@ class SearchEdit(LineEdit):
         if is_enter:
             hits = self._search(self.text())
             if hits:
-                self._take(hits[0].value)
+                self._take(hits[0])
             else:
-                self.unreadable.emit(self._nothing.format(self.text().strip()))
+                self._say_nothing_found()
             return
         if key in (Qt.Key.Key_Down, Qt.Key.Key_Up) and self._list.isVisible():
             self._step(1 if key == Qt.Key.Key_Down else -1)

@@ -220,3 +220,8 @@ def test_what_stands_in_the_file_is_what_the_entry_says(catalog_in: Path) -> Non
     assert (entry.id, entry.name, entry.model_type, entry.parameters.total) == ("a/B-1b", "B-1b", "llama", 5)
     assert (entry.aliases, entry.sources, entry.unverified, entry.notes) == (("a/B-1b-chat",), ("s",), (), ("n",))
     assert model("b-1b-chat") is entry
+
+
+def test_a_name_and_its_size_may_be_typed_together() -> None:
+    assert ids(search_models("qwen32b")) == ids(search_models("qwen 32b")) != []
+    assert ids(search_models("llama70b")) == ids(search_models("llama 70b")) != []

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel
 from pytestqt.qtbot import QtBot
 
 from memplan import GIB, Scenario, facts_at
-from memplan_gui.catalog_hits import Hit
+from memplan_gui.catalog_hits import Hit, device_hits
 from memplan_gui.fields import (
     BytesEdit,
     ChoiceEdit,
@@ -24,6 +26,7 @@ from memplan_gui.plan_fields import all_fields
 from memplan_gui.presenters.field_help import field_help
 from memplan_gui.search_field import SearchEdit
 from memplan_gui.theme import Theme
+from memplan_gui.window import Window
 
 
 class Heard(list[object]):
@@ -403,3 +406,45 @@ def test_every_field_says_what_it_is_its_unit_and_what_it_takes(qtbot: QtBot) ->
     assert batch.endswith("A whole number of sequences, from 1 to 1,000,000.")
     method = field_help(facts_at(Scenario, "training.method"), ["Full fine-tune", "LoRA"])
     assert method.endswith("One of: Full fine-tune, LoRA.")
+
+
+@POPS_UP
+def test_a_search_says_at_once_that_nothing_is_found(qtbot: QtBot, search: SearchEdit) -> None:
+    heard, said = Heard(search), []
+    search.unreadable.connect(said.append)
+    search.selectAll()
+    qtbot.keyClicks(search, "mamba")
+    assert [(hit.value, hit.text) for hit in search.hits()] == [("", "Nothing found for “mamba”")]
+    assert search._list.isVisible()
+    qtbot.keyClick(search, Qt.Key.Key_Down)
+    qtbot.keyClick(search, Qt.Key.Key_Return)
+    assert heard == []
+    assert said == ["No model matches “mamba”."]
+
+
+@pytest.mark.parametrize(
+    ("typed", "count"), [("8 x H100", 8), ("8xh100", 8), ("8 × H100", 8), ("2x8 H100", 16), ("2 x 8 x h100", 16)]
+)
+def test_a_count_before_a_device_is_read(typed: str, count: int) -> None:
+    hits = device_hits(typed)
+    assert hits
+    assert {hit.devices for hit in hits} == {count}
+    assert [hit.value for hit in hits] == [hit.value for hit in device_hits("h100")]
+
+
+def test_a_number_in_a_name_is_no_count() -> None:
+    assert device_hits("8x 4090")[0].devices == 8
+    for name in ("4090", "rtx 3090", "5090 laptop", "h100"):
+        assert {hit.devices for hit in device_hits(name)} == {0}
+
+
+@POPS_UP
+def test_eight_of_a_device_set_both_fields(qtbot: QtBot, open_window: Callable[..., Window]) -> None:
+    window = open_window()
+    editor = window.plan_panel.rows["hardware.device"].editor
+    assert isinstance(editor, SearchEdit)
+    editor.selectAll()
+    qtbot.keyClicks(editor, "8 x a100 40gb")
+    qtbot.keyClick(editor, Qt.Key.Key_Return)
+    hardware = window.document.scenario.hardware
+    assert (hardware.device, hardware.devices) == (device_hits("a100 40gb")[0].value, 8)

@@ -90,11 +90,15 @@ class CatalogIndex(Generic[EntryT]):
     def search(self, query: str) -> tuple[EntryT, ...]:
         """Entries that match every word of the query, best first; all of them for an empty query.
 
+        Where none does, names and numbers typed together are taken apart: "qwen32b" finds what "qwen 32b" does.
         Words are words: a query of other signs alone (".*") matches nothing.
         """
         typed = words(query)
         if not typed:
             return () if _SEPARATORS.sub("", query) else self.entries
+        return self._matching(typed) or self._matching([part for word in typed for part in _BEFORE_NUMBER.split(word)])
+
+    def _matching(self, typed: list[str]) -> tuple[EntryT, ...]:
         ranked = []
         for place, (entry, own) in enumerate(zip(self.entries, self._words, strict=True)):
             ranks = [own.rank(word) for word in typed]
