@@ -198,6 +198,7 @@ if TYPE_CHECKING:  # The same names for type checkers and editors; a test holds 
     from memplan.sentences import slowdown_words as slowdown_words
     from memplan.sentences import stage_sentence as stage_sentence
     from memplan.sentences import stage_words as stage_words
+    from memplan.sentences import usable_words as usable_words
     from memplan.sentences import verdict_sentence as verdict_sentence
     from memplan.term_looks import TERM_LOOKS as TERM_LOOKS
     from memplan.term_looks import TermLook as TermLook
@@ -268,7 +269,7 @@ _NAMES: dict[str, str] = {
     "sentences": (
         "VERDICT_TITLES basis_sentence host_sentence host_words instant_words model_sentence peak_words "
         "pinned_sentence place_words process_sentence saving_words slowdown_sentence slowdown_words "
-        "stage_sentence stage_words verdict_sentence"
+        "stage_sentence stage_words usable_words verdict_sentence"
     ),
     "term_looks": "TERM_LOOKS TermLook contrast text_on",
     "version": "PLAN_SUFFIX",

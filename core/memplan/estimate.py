@@ -14,7 +14,16 @@ from memplan.checks import advice
 from memplan.explain import terms_of
 from memplan.extrapolation import extrapolations
 from memplan.memory.host import host_memory
-from memplan.memory.process import Overheads, need_of, overheads, process_of, slack, usable_bytes, verdict_of
+from memplan.memory.process import (
+    Overheads,
+    need_of,
+    overheads,
+    process_of,
+    slack,
+    usable_bytes,
+    usable_from,
+    verdict_of,
+)
 from memplan.memory.setup import Setup
 from memplan.misreadings import misreadings
 from memplan.plan.scenario import Scenario
@@ -63,6 +72,7 @@ def estimate(scenario: Scenario) -> Estimate:
         device_id=device.id,
         device_name=device.name,
         usable_bytes=usable,
+        usable_from=usable_from(device, hardware),
         verdict=verdict_of(need, usable),
         basis=_basis(unproven, setup),
         stages=held.stages,

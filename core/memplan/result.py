@@ -236,6 +236,18 @@ class Measurement:
 
 
 @dataclass(frozen=True, slots=True)
+class UsableFrom:
+    """What `Estimate.usable_bytes` is left of."""
+
+    given_bytes: int
+    """What a process can get of the device, with nothing else on it."""
+    others_bytes: int
+    """What other programs hold of it."""
+    headroom: float
+    """Fraction of the rest that is left free on purpose."""
+
+
+@dataclass(frozen=True, slots=True)
 class Advice:
     """A word about one field: unwise but possible, or an assumption that was made."""
 
@@ -273,6 +285,8 @@ class Estimate:
     warnings: tuple[Advice, ...] = field(default=())
     host: HostMemory = HostMemory({}, 0, 1)
     """What lives in the hosts' memory instead of on the devices."""
+    usable_from: UsableFrom | None = None
+    """What is taken off for `usable_bytes`; None where that is not known."""
     stages: tuple[StageShare, ...] = ()
     """The kinds of stages of a pipeline, the fullest first: the estimate is of that one's devices. Empty without."""
 

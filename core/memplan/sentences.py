@@ -46,6 +46,17 @@ def verdict_sentence(estimate: Estimate, unit: Unit = "gib") -> str:
     return f"{title}: needs {need}{reach} of {of} usable ({difference} {word}), {peak_words(estimate)}"
 
 
+def usable_words(estimate: Estimate, unit: Unit = "gib") -> str:
+    """Say what is usable, and of what: "75.1 GiB usable (79.1 GiB less 5% headroom)"."""
+    words, found = f"{format_bytes(estimate.usable_bytes, unit)} usable", estimate.usable_from
+    if found is None or not (found.others_bytes or found.headroom):
+        return words
+    others = f"{format_bytes(found.others_bytes, unit)} of other programs" if found.others_bytes else ""
+    headroom = f"{found.headroom * 100:.3g}% headroom" if found.headroom else ""
+    taken = " and ".join(filter(None, (others, headroom)))
+    return f"{words} ({format_bytes(found.given_bytes, unit)} less {taken})"
+
+
 def peak_words(estimate: Estimate) -> str:
     """Say when the peak stands: "at the optimizer step", "in backward of the first step"."""
     return instant_words(estimate.peak, only_first=estimate.peak.step == 1 and not _peaks_later_too(estimate))

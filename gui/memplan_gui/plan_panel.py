@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QFrame, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
-from memplan import Estimate, Scenario, Unit, facts_at
+from memplan import Estimate, Scenario, Unit, facts_at, usable_words
 from memplan_gui.advice_foot import AdviceFoot
 from memplan_gui.binding import Binding
 from memplan_gui.catalog_hits import (
@@ -53,6 +53,7 @@ class PlanPanel(QFrame):
         self._bindings: list[Binding] = []
         self._folds: list[tuple[FoldSpec, Fold]] = []
         self._advice: dict[str, str] = {}
+        self._estimate: Estimate | None = None
         self._unit: Unit = "gib"
         self._column = self._scrolled_column()
         self._build_title()
@@ -89,6 +90,8 @@ class PlanPanel(QFrame):
         """Show what the estimate says of the model, and its advice with the fields it speaks of."""
         scenario = self._document.scenario
         self._model_caption.setText(model_caption(estimate) if estimate else "")
+        self._estimate = estimate
+        self._show_usable()
         present = {path for path, spec in all_fields().items() if spec.applies(scenario)}
         self._advice = advice_by_path(estimate, present) if estimate else {}
         self.advice.show_answer(estimate)
@@ -100,6 +103,7 @@ class PlanPanel(QFrame):
     def set_unit(self, unit: Unit) -> None:
         """Show amounts of memory in another unit."""
         self._unit = unit
+        self._show_usable()
         for line in self.rows.values():
             if isinstance(line.editor, BytesEdit):
                 line.editor.set_unit(unit)
@@ -154,6 +158,8 @@ class PlanPanel(QFrame):
         self._column.addSpacing(8)
         for spec in section.fields:
             self._column.addWidget(self._row(spec))
+            if spec.path == "hardware.device":
+                self._column.addLayout(self._build_usable())
             if spec.path == "training.method":
                 self._recipe = RecipeRow(self._document)
                 self._recipe.setProperty(TOPIC, "recipes")
@@ -189,6 +195,16 @@ class PlanPanel(QFrame):
         shown(self._config_line, self._document.scenario.model.kind == "config")
         self._config_name.setText(f"{path.parent.name}/{path.name}" if path else "config.json, kept in the plan")
         self._config_name.setToolTip(str(path or ""))
+
+    def _build_usable(self) -> QVBoxLayout:
+        """Under the device: what a process can get of it, and what is taken off for that."""
+        self.usable_caption = label("", "caption", wraps=True, selectable=True)
+        caption = column(margins=(INSET, 0, INSET, 0))
+        caption.addWidget(self.usable_caption)
+        return caption
+
+    def _show_usable(self) -> None:
+        self.usable_caption.setText(usable_words(self._estimate, self._unit) if self._estimate else "")
 
     def _build_captions(self) -> None:
         self._model_caption = label("", "caption", wraps=True, selectable=True)

@@ -593,9 +593,9 @@ def test_the_answer_in_a_sentence() -> None:
     smallest = min((fit for fit in fits if fit.verdict == "fits"), key=lambda fit: fit.usable_bytes)
     own = min((fit for fit in fits if fit.verdict == "fits" and fit.device.vendor == "NVIDIA"), key=lambda fit: fit.usable_bytes)  # fmt: skip
     assert fit_sentence(fits, hardware) == (
-        f"Fits {held} of {len(fits)} devices and is tight on {tight}; the smallest that holds it is "
-        f"{smallest.device.name} ({format_bytes(smallest.usable_bytes)} usable), of NVIDIA's {own.device.name} "
-        f"({format_bytes(own.usable_bytes)} usable)."
+        f"Fits {held} of {len(fits)} devices and is tight on {tight}; the smallest of NVIDIA's that holds it is "
+        f"{own.device.name} ({format_bytes(own.usable_bytes)} usable), of all {smallest.device.name} "
+        f"({format_bytes(smallest.usable_bytes)} usable)."
     )
     none = device_fits(replaced(LLAMA_8B, "training.micro_batch", 1000))
     assert re.fullmatch(
@@ -605,7 +605,10 @@ def test_the_answer_in_a_sentence() -> None:
     words = f"one of 1 device and is tight on 1; the smallest of those is {A100.name} (75.1 GiB usable)."
     assert fit_sentence((alone,), hardware) == f"Fits n{words}"
     eight = replaced(replaced(LLAMA_8B, "hardware.devices", 8), "hardware.sharding.strategy", "zero3").hardware
-    assert fit_sentence((alone,), eight) == f"With 8 of a kind under ZeRO-3 it fits n{words}"
+    assert fit_sentence((alone,), eight) == (
+        "With 8 devices of one kind under ZeRO-3 it fits none of 1 kind that can share a run and is tight on 1; "
+        f"the smallest of those is {A100.name} (75.1 GiB usable)."
+    )
     assert fit_sentence((), hardware) == "There is no device to hold it against."
 
 
@@ -616,3 +619,17 @@ def test_several_macs_are_told_that_they_cannot_share_a_run() -> None:
         "PyTorch has no communication between Apple's GPUs: a run cannot be divided over several."
     ]
     assert set(fit.advice) <= set(estimate(two).warnings)
+
+
+def test_what_cannot_share_a_run_is_left_out_of_a_divided_one() -> None:
+    """PyTorch has no communication between Apple's GPUs: 16 of them hold nothing together, however large they are."""
+    hardware = {"devices": 16, "sharding": {"strategy": "fsdp2"}}
+    scenario = Scenario.model_validate({"model": {"catalog": "Qwen/Qwen2.5-72B"}, "hardware": hardware})
+    fits = device_fits(scenario)
+    joined = [fit for fit in fits if fit.device.joins_others]
+    assert not any(fit.device.vendor == "Apple" or "Laptop" in fit.device.name for fit in joined)
+    assert {fit.device.name for fit in joined} > {"GeForce RTX 4090", "H200 SXM 141 GB"}
+    words = fit_sentence(fits, scenario.hardware)
+    assert words.startswith("With 16 devices of one kind under FSDP2 it fits ")
+    assert f" of {len(joined)} kinds that can share a run" in words
+    assert "Apple" not in words

@@ -9,8 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memplan.result import Instant, InstantName, Need, Parameters, Process
-from memplan.sentences import basis_sentence, model_sentence, place_words, process_sentence, verdict_sentence
+from memplan.result import Instant, InstantName, Need, Parameters, Process, UsableFrom
+from memplan.sentences import (
+    basis_sentence,
+    model_sentence,
+    place_words,
+    process_sentence,
+    usable_words,
+    verdict_sentence,
+)
 from memplan.units import GIB, UNIT_BYTES, Unit
 from tests.core.made_estimates import made_estimate, made_instants
 
@@ -125,3 +132,12 @@ def test_every_basis_and_the_monitor_have_words() -> None:
     why = "with cache that the run can do without: the allocator gives it back before it fails"
     assert process_sentence(made_estimate()) == f"{seen}, {why}"
     assert process_sentence(replace(made_estimate(), need=Need(76 * GIB, 80 * GIB))) == seen
+
+
+def test_what_is_usable_says_of_what() -> None:
+    estimate = made_estimate(usable_from=UsableFrom(round(79.1 * GIB), 0, 0.05))
+    assert usable_words(estimate) == "75.1 GiB usable (79.1 GiB less 5% headroom)"
+    shared = made_estimate(usable_gib=74.2, usable_from=UsableFrom(round(79.1 * GIB), GIB, 0.05))
+    assert usable_words(shared) == "74.2 GiB usable (79.1 GiB less 1.00 GiB of other programs and 5% headroom)"
+    alone = made_estimate(usable_gib=79.1, usable_from=UsableFrom(round(79.1 * GIB), 0, 0.0))
+    assert usable_words(alone) == "79.1 GiB usable"

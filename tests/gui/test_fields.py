@@ -9,7 +9,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel
 from pytestqt.qtbot import QtBot
 
-from memplan import GIB, Scenario, facts_at
+from memplan import GIB, Scenario, catalog, facts_at, format_bytes
 from memplan_gui.catalog_hits import Hit, device_hits
 from memplan_gui.fields import (
     BytesEdit,
@@ -448,3 +448,10 @@ def test_eight_of_a_device_set_both_fields(qtbot: QtBot, open_window: Callable[.
     qtbot.keyClick(editor, Qt.Key.Key_Return)
     hardware = window.document.scenario.hardware
     assert (hardware.device, hardware.devices) == (device_hits("a100 40gb")[0].value, 8)
+
+
+def test_under_the_device_stands_what_is_usable_and_of_what(open_window: Callable[..., Window]) -> None:
+    window = open_window()
+    given = catalog.device(window.document.scenario.hardware.device).usable_bytes
+    caption = window.plan_panel.usable_caption
+    assert caption.text() == f"{format_bytes(given * 95 // 100)} usable ({format_bytes(given)} less 5% headroom)"

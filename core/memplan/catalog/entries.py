@@ -102,6 +102,17 @@ class Device:
         """What the vendor's tool prints, in bytes."""
         return self.total_mib * MIB
 
+    @property
+    def joins_others(self) -> bool:
+        """Whether a run can be divided over several of them.
+
+        Not over Apple's: PyTorch has no communication between their GPUs (Hugging Face Accelerate, documentation of
+        mps). Not over laptops, nor systems of one shared memory, NVIDIA's apart: these are made to be linked.
+        """
+        if self.vendor == "Apple" or "laptop" in self.name.casefold():
+            return False
+        return self.device_class != "unified" or self.vendor == "NVIDIA"
+
     def usable_bytes_on_macos(self, major: int) -> int:
         """What a process can count on under that major version of macOS; elsewhere `usable_bytes`."""
         if self.usable_bytes_by_os is None:

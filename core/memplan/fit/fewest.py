@@ -103,8 +103,7 @@ def devices_per_node_of(device: Device, hardware: Hardware) -> int:
 
 def _fewest(device: Device, strategy: Strategy, walks: FitWalks) -> Fewest:
     hardware, together = walks.scenario.hardware, _together(walks.scenario)
-    # PyTorch has no communication between Apple's GPUs (Hugging Face Accelerate, documentation of mps).
-    alone = device.vendor == "Apple"
+    alone = not device.joins_others
     most = 1 if alone else max(1, MOST_DEVICES // together)
     per_node = 1 if alone else devices_per_node_of(device, hardware)
     usable = usable_bytes(device, hardware)

@@ -13,42 +13,53 @@ from memplan.units import Unit, format_bytes
 
 
 def fit_sentence(fits: Sequence[DeviceFit], hardware: Hardware, unit: Unit = "gib") -> str:
-    """Say on how many devices it fits and which is the smallest, also of the plan's own vendor; or the nearest miss.
+    """Say on how many devices it fits and which is the smallest, of the plan's own vendor first; or the nearest miss.
 
-    "Fits 38 of 164 devices and is tight on 2; the smallest that holds it is RTX A6000 (45.0 GiB usable)."
+    "Fits 38 of 164 devices and is tight on 2; the smallest of NVIDIA's that holds it is RTX A6000 (45.0 GiB usable)."
+    Of several of a kind: "With 16 devices of one kind under FSDP2 it fits 38 of 100 kinds that can share a run; …".
 
     Args:
-        fits: every device.
+        fits: every device; those that cannot share a run are left out where the run is divided over several.
         hardware: the scenario's.
         unit: how amounts are written.
     """
-    if not fits:
+    several = hardware.devices > 1
+    counted = [fit for fit in fits if fit.device.joins_others] if several else fits
+    if not counted:
         return "There is no device to hold it against."
-    count, ranked = len(fits), ranked_fits(fits)
-    held, tight = (sum(fit.verdict == verdict for fit in fits) for verdict in ("fits", "tight"))
-    words = f"fits {f'{held:,}' if held else 'none'} of {count:,} {'devices' if count > 1 else 'device'}"
-    words += f" and is tight on {tight:,}" if tight else ""
-    if held:
-        words += f"; the smallest that holds it is {_usable(ranked[0], unit)}{_of_own_vendor(ranked, hardware, unit)}"
-    elif tight:
-        words += f"; the smallest of those is {_usable(ranked[0], unit)}"
+    count, ranked = len(counted), ranked_fits(counted)
+    held, tight = (sum(fit.verdict == verdict for fit in counted) for verdict in ("fits", "tight"))
+    number = f"{held:,}" if held else "none"
+    if several:
+        words = f"With {hardware.devices:,} devices of one kind {_divided(hardware)} it fits {number} of {count:,} "
+        words += f"{'kinds' if count > 1 else 'kind'} that can share a run"
     else:
-        over = format_bytes(-ranked[0].headroom_bytes, unit)
-        words += f"; the nearest is {ranked[0].device.name} ({over} over)"
-    if hardware.devices > 1:
-        strategy = choice_title("strategy", hardware.sharding.strategy)
-        return f"With {hardware.devices:,} of a kind under {strategy} it {words}."
-    return f"{words[:1].upper()}{words[1:]}."
+        words = f"Fits {number} of {count:,} {'devices' if count > 1 else 'device'}"
+    words += f" and is tight on {tight:,}" if tight else ""
+    return f"{words}; {_smallest(ranked, hardware, unit)}."
+
+
+def _divided(hardware: Hardware) -> str:
+    strategy = hardware.sharding.strategy
+    return "without sharding" if strategy == "none" else f"under {choice_title('strategy', strategy)}"
+
+
+def _smallest(ranked: Sequence[DeviceFit], hardware: Hardware, unit: Unit) -> str:
+    """Name the smallest device that holds it, of the plan's own vendor first; or the nearest miss."""
+    best = ranked[0]
+    if best.verdict == "does_not_fit":
+        return f"the nearest is {best.device.name} ({format_bytes(-best.headroom_bytes, unit)} over)"
+    if best.verdict == "tight":
+        return f"the smallest of those is {_usable(best, unit)}"
+    own = next((fit.device.vendor for fit in ranked if fit.device.id == hardware.device), best.device.vendor)
+    alike = next((fit for fit in ranked if fit.device.vendor == own and fit.verdict == "fits"), None)
+    if alike is None or alike is best:
+        return f"the smallest that holds it is {_usable(best, unit)}"
+    return f"the smallest of {own}'s that holds it is {_usable(alike, unit)}, of all {_usable(best, unit)}"
 
 
 def _usable(fit: DeviceFit, unit: Unit) -> str:
     return f"{fit.device.name} ({format_bytes(fit.usable_bytes, unit)} usable)"
-
-
-def _of_own_vendor(ranked: Sequence[DeviceFit], hardware: Hardware, unit: Unit) -> str:
-    own = next((fit.device.vendor for fit in ranked if fit.device.id == hardware.device), ranked[0].device.vendor)
-    alike = next((fit for fit in ranked if fit.device.vendor == own and fit.verdict == "fits"), None)
-    return "" if alike is None or alike is ranked[0] else f", of {own}'s {_usable(alike, unit)}"
 
 
 def limit_words(limit: Limit) -> str:

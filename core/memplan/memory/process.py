@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from memplan.catalog import Device
 from memplan.memory.storage import Size
 from memplan.plan.hardware import Hardware
-from memplan.result import Need, Process, Verdict
+from memplan.result import Need, Process, UsableFrom, Verdict
 from memplan.units import KIB, MIB
 
 WORKSPACE_BYTES = 8 * MIB + 128 * KIB
@@ -85,8 +85,14 @@ def usable_bytes(device: Device, hardware: Hardware) -> int:
 
     Of this computer, what other programs were seen to hold is taken off, unless the plan says that they hold more.
     """
+    found = usable_from(device, hardware)
+    return max(0, int((found.given_bytes - found.others_bytes) * (1 - found.headroom)))
+
+
+def usable_from(device: Device, hardware: Hardware) -> UsableFrom:
+    """What a device gives, and what is taken off."""
     others = max(hardware.used_by_others_bytes, device.in_use_bytes)
-    return max(0, int((device.usable_bytes - others) * (1 - hardware.headroom)))
+    return UsableFrom(device.usable_bytes, others, hardware.headroom)
 
 
 def verdict_of(need: Need, usable: int) -> Verdict:

@@ -17,8 +17,8 @@ from memplan.plan.hardware import Hardware, Sharding
 from memplan.plan.scenario import Scenario
 from memplan.plan.training import Training
 from memplan.result import Estimate
-from memplan.sentences import host_sentence, model_sentence, pinned_sentence, stage_sentence
-from memplan.units import Unit, format_bytes
+from memplan.sentences import host_sentence, model_sentence, pinned_sentence, stage_sentence, usable_words
+from memplan.units import Unit
 
 _METHODS = {
     "full": "full fine-tuning",
@@ -132,9 +132,7 @@ def hardware_words(hardware: Hardware, estimate: Estimate, unit: Unit) -> str:
     offloaded = [name for name, is_on in hardware.offload if is_on]
     if offloaded:
         words.append(f"{' and '.join(offloaded)} offloaded")
-    if hardware.used_by_others_bytes:
-        words.append(f"{format_bytes(hardware.used_by_others_bytes, unit)} used by others")
-    words.append(f"headroom {hardware.headroom:.0%}")
+    words.append(f"{usable_words(estimate, unit)}{' of each' if hardware.devices > 1 else ''}")
     return ", ".join(words)
 
 

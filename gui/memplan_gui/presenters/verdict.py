@@ -18,6 +18,7 @@ from memplan import (
     pinned_sentence,
     stage_sentence,
     stage_words,
+    usable_words,
     verdict_sentence,
 )
 
@@ -59,6 +60,7 @@ def verdict_view(estimate: Estimate, unit: Unit) -> VerdictView:
     word, _, rest = sentence.partition(": ")
     found = _MARGIN.search(rest)
     detail = _MARGIN.sub("", rest, count=1)
+    usable_line = f"{usable_words(estimate, unit)}." if estimate.usable_from else ""
     return VerdictView(
         icon=ICONS[estimate.verdict],
         role=estimate.verdict,
@@ -68,7 +70,7 @@ def verdict_view(estimate: Estimate, unit: Unit) -> VerdictView:
         recipe=recipe_words(estimate),
         basis=estimate.basis,
         basis_sentence=_capital(basis_sentence(estimate)),
-        band="\n".join(filter(None, (band_words(estimate.need, unit), stage_lines(estimate, unit)))),
+        band="\n".join(filter(None, (band_words(estimate.need, unit), usable_line, stage_lines(estimate, unit)))),
         sentence=f"{sentence}.",
         measured=measured_line(estimate, unit),
         host=host_words(estimate, unit),
