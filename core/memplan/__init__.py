@@ -165,6 +165,7 @@ if TYPE_CHECKING:  # The same names for type checkers and editors; a test holds 
     from memplan.resources import resource as resource
     from memplan.result import INSTANT_TITLES as INSTANT_TITLES
     from memplan.result import TERMS as TERMS
+    from memplan.result import UNTIL_FORWARD_ENDS as UNTIL_FORWARD_ENDS
     from memplan.result import Advice as Advice
     from memplan.result import Basis as Basis
     from memplan.result import CoursePoint as CoursePoint
@@ -263,8 +264,8 @@ _NAMES: dict[str, str] = {
     "report.set_up": "devices_words set_up_lines warning_lines",
     "resources": "resource",
     "result": (
-        "INSTANT_TITLES TERMS Advice Basis CoursePoint Estimate HostMemory Instant InstantName LedgerRow Measurement "
-        "Need Parameters Process Recipe StageShare Term TermName TraceBytes Verdict"
+        "INSTANT_TITLES TERMS UNTIL_FORWARD_ENDS Advice Basis CoursePoint Estimate HostMemory Instant InstantName "
+        "LedgerRow Measurement Need Parameters Process Recipe StageShare Term TermName TraceBytes Verdict"
     ),
     "sentences": (
         "VERDICT_TITLES basis_sentence host_sentence host_words instant_words model_sentence peak_words "

@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from functools import partial
 
 from memplan.chosen_model import ChosenModel
+from memplan.ledger_rows import (
+    RECOMPUTED,
+    cache_rows,
+    divided,
+    filled,
+    in_words,
+    is_loss,
+    kept_row,
+    rows_of_a_pass,
+)
 from memplan.memory.account import States
 from memplan.memory.instants import Timeline
+from memplan.memory.moment import Moment
 from memplan.memory.optimizers import RULES
 from memplan.memory.setup import Setup
 from memplan.memory.states import held_tensors, packed_scale_bytes, weight_bytes
 from memplan.memory.step import Passes
-from memplan.memory.tape import Kept
 from memplan.memory.zero import buckets_in_words
 from memplan.number_formats import BYTES_PER_VALUE
 from memplan.plan.scenario import Scenario
 from memplan.plan.training import Training
-from memplan.result import TERMS, Instant, LedgerRow, Term, TermName
+from memplan.result import TERMS, UNTIL_FORWARD_ENDS, Instant, LedgerRow, Term, TermName
 from memplan.units import format_bytes
 
 _TRACES = "traces of transformers 5.24 and PyTorch 2.13"
@@ -43,8 +54,33 @@ def terms_of(
                 formula, source = _formula(name, chosen, setup, training, states, line)
             formula += _share_in_words(_whole(name, states), largest)
             tensors = _tensors(name, chosen, setup, training, line)
-            found.append(Term(name, peak.bytes_by_term.get(name, 0), largest, formula, source, tensors))
+            at_peak, rows_at = peak.bytes_by_term.get(name, 0), partial(_rows_at, name, line, tensors)
+            found.append(Term(name, at_peak, largest, formula, source, tensors, rows_at))
     return tuple(found)
+
+
+def _rows_at(name: TermName, line: Timeline, tensors: tuple[LedgerRow, ...], instant: Instant) -> tuple[LedgerRow, ...]:
+    """Rows that add up to what the term holds at an instant."""
+    size, pass_and_moment = instant.bytes_by_term.get(name, 0), _moment_at(line, instant)
+    if name in ("weights", "adapters"):
+        return divided(tensors, size)
+    if pass_and_moment is not None:
+        return rows_of_a_pass(name, *pass_and_moment, in_backward=instant.name == "backward")
+    return filled([], size, "token numbers and the model's positions") if name == "activations" else ()
+
+
+def _moment_at(line: Timeline, instant: Instant) -> tuple[Passes, Moment] | None:
+    """The pass that an instant is the fullest moment of, and that moment."""
+    walked, decoded = line.walked, line.decoded
+    if instant.name == "decode" and decoded is not None:
+        return decoded, decoded.fullest
+    found = {
+        "forward": walked.forward,
+        "loss": walked.loss,
+        "backward": walked.backward,
+        "prefill": walked.fullest,
+    }.get(instant.name)
+    return (walked, found) if found is not None else None
 
 
 def _whole(name: TermName, states: States) -> int:
@@ -103,7 +139,7 @@ def _passing_formula(
         layers = " + ".join(f"{run.count} × {_count(run.walk.kept)}" for run in line.walked.runs[:4])
         more = " + …" if len(line.walked.runs) > 4 else ""
         held = "checkpointed inputs, and one layer recomputed" if setup.checkpointing else "tensors that autograd keeps"
-        return f"{tokens}; {held}: layers × bytes = {layers}{more}", _TRACES
+        return f"{tokens}; {held}: layers × bytes = {layers}{more}{_copies_in_words(line)}", _TRACES
     if name == "logits and loss":
         return (
             f"{tokens} × {_count(chosen.architecture.vocab_size)} entries: logits, fp32 copy, log-softmax, gradients",
@@ -115,6 +151,15 @@ def _passing_formula(
     if name == "framework":
         return "CUDA context and libraries, cuBLAS workspace", "measured on T4 and data-centre cards"
     return "1.8% of what is allocated: blocks that fragmentation keeps", "median of 49 out-of-memory messages"
+
+
+def _copies_in_words(line: Timeline) -> str:
+    """Autocast's copies of weights that only its cache holds."""
+    copies = [f"{run.count} × {_count(run.walk.cached)}" for run in line.walked.runs if run.walk.cached]
+    more = " + …" if len(copies) > _MOST_PARTS else ""
+    return f"; until forward is over also weights cast to 16 bit: {' + '.join(copies[:_MOST_PARTS])}{more}" * bool(
+        copies
+    )
 
 
 _GENERATION: tuple[TermName, ...] = ("KV cache", "activations", "logits and loss", "temporary buffers")
@@ -141,7 +186,7 @@ def _cache_formula(training: Training, line: Timeline) -> str:
     """layers × tensors × shape × bytes, of each kind of layer; once the next token is there."""
     assert line.decoded is not None, "who generates no text caches nothing"
     alike: dict[tuple[str, int], int] = {}
-    for row in _cache_rows(line.decoded):
+    for row in cache_rows(line.decoded):
         key = row.shape, BYTES_PER_VALUE[row.dtype]
         alike[key] = alike.get(key, 0) + row.count
     parts = [f"{count} × ({shape}) × {size}" for (shape, size), count in alike.items()]
@@ -164,36 +209,17 @@ def _tensors(
     if name == "activations":
         rows, first = [], 1
         for run in line.walked.runs[:4]:
-            rows += [_kept_row(kept, run.count, first_layer=first) for kept in run.walk.ledger]
+            rows += [kept_row(kept, run.count, first_layer=first) for kept in run.walk.ledger if run.walk.kept]
+            rows += [kept_row(kept, run.count, UNTIL_FORWARD_ENDS, first) for kept in run.walk.cast_ledger]
             first += run.count
-        rows += [_kept_row(kept, 1) for kept in line.walked.ends.ledger if not _is_loss(kept)]
+        rows += [kept_row(kept, 1) for kept in line.walked.ends.ledger if not is_loss(kept)]
         last = line.walked.runs[-1].walk
-        return tuple(rows + [_kept_row(kept, 1, "recomputed, one layer at a time") for kept in last.recomputed])
+        return tuple(rows + [kept_row(kept, 1, RECOMPUTED) for kept in last.recomputed])
     if name == "KV cache" and line.decoded is not None:
-        return tuple(_cache_rows(line.decoded))
+        return tuple(cache_rows(line.decoded))
     if name == "logits and loss":
-        return tuple(_kept_row(kept, 1) for kept in line.walked.ends.ledger if _is_loss(kept))
+        return tuple(kept_row(kept, 1) for kept in line.walked.ends.ledger if is_loss(kept))
     return ()
-
-
-def _cache_rows(decoded: Passes) -> Iterator[LedgerRow]:
-    """What each kind of layer has cached once the next token is there."""
-    alike: dict[Kept, int] = {}
-    for run in decoded.runs:
-        for kept in run.walk.cache_ledger:
-            alike[kept] = alike.get(kept, 0) + run.count
-    for kept, count in alike.items():
-        yield _kept_row(kept, count)
-
-
-def _is_loss(kept: Kept) -> bool:
-    return kept[0] == "loss"
-
-
-def _kept_row(kept: Kept, count: int, note: str = "", first_layer: int = 0) -> LedgerRow:
-    module, role, shape, dtype, num_bytes = kept
-    name = f"{module}: {role}" if module else role
-    return LedgerRow(name, _shape(shape), dtype, count, count * num_bytes, note, first_layer)
 
 
 def _packed_rows(chosen: ChosenModel, training: Training) -> tuple[LedgerRow, ...]:
@@ -212,7 +238,7 @@ def _parameter_rows(adapters: bool, chosen: ChosenModel, setup: Setup, training:
     return tuple(
         LedgerRow(
             tensor.name,
-            _shape(tensor.shape),
+            in_words(tensor.shape),
             training.quantization.format if tensor.packed else tensor.dtype,
             tensor.count,
             weight_bytes(tensor, double_quant=double_quant),
@@ -220,7 +246,3 @@ def _parameter_rows(adapters: bool, chosen: ChosenModel, setup: Setup, training:
         for tensor in held_tensors(chosen.architecture, setup)
         if tensor.adapter == adapters
     )
-
-
-def _shape(shape: tuple[int, ...]) -> str:
-    return " × ".join(_count(size) for size in shape)

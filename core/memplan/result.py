@@ -50,6 +50,10 @@ Verdict = Literal["fits", "tight", "does_not_fit"]
 Basis = Literal["traced", "measured", "published", "extrapolated"]
 
 
+UNTIL_FORWARD_ENDS = "until forward is over"
+"""The note of tensors that backward does not read."""
+
+
 @dataclass(frozen=True, slots=True)
 class LedgerRow:
     """Equal tensors that one module kind holds: name, shape in symbols and numbers, dtype, bytes of all of them."""
@@ -116,6 +120,10 @@ class Term:
     """The formula with this scenario's numbers in it."""
     source: str
     tensors: tuple[LedgerRow, ...] = ()
+    """Everything that is known tensor by tensor, whenever it is there."""
+    rows_at: Callable[[Instant], tuple[LedgerRow, ...]] = field(default=lambda instant: (), repr=False, compare=False)
+    """What the term is made of at an instant: rows that add up to it, of which the last names what no other does. Empty
+    where the formula says all."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -155,6 +155,7 @@ def _with_others_in_flight(walked: Passes, work: Work) -> Passes:
 
     return replace(
         walked,
+        others=int(others),
         forward=fuller(walked.forward, others),
         loss=fuller(walked.loss, others),
         forward_end=fuller(walked.forward_end, others),

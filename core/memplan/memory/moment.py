@@ -21,6 +21,10 @@ class Moment:
     """With a cache of keys and values, the cache: it takes their place."""
     communication: int = 0
     where: str = ""
+    layer: int = 0
+    """The layer it stands in, counted from 1; 0 for outside the layers."""
+    under_way: int = 0
+    """Of the activations, those of the walk that it stands in: of its layer, or of what stands outside the layers."""
 
     @property
     def total(self) -> int:
@@ -78,4 +82,6 @@ class Candidate(NamedTuple):
             gradients=tally[GRADIENTS] + self.gradients + beside[GRADIENTS],
             communication=self.communication,
             where=f"{self.where} {place}".strip(),
+            layer=self.layer,
+            under_way=tally[ACTIVATIONS],
         )

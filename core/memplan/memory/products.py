@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from memplan.memory.operations import copied, to
 from memplan.memory.storage import Size, Storage
-from memplan.memory.tape import Gathered, Grads, Parameter, Tape, Tensor, given
+from memplan.memory.tape import CAST, Gathered, Grads, Parameter, Tape, Tensor, given
 
 
 def weight_cast(tape: Tape, weight: Parameter, dtype: str, *, caches: bool = True) -> Tensor | Parameter:
@@ -52,7 +52,7 @@ def linear(
     kept_x = tape.keep(x, "input") if weight_trains else None
     kept_w = None
     if input_needs and isinstance(w, Tensor):
-        kept_w = tape.keep(w, "weight cast to 16 bit")
+        kept_w = tape.keep(w, CAST)
     elif input_needs:
         tape.keep_weight()
     output = tape.new((*x.shape[:-1], weight.shape[0]), x.dtype)

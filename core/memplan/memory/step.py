@@ -78,6 +78,12 @@ class Passes:
     runs: tuple[Run, ...]
     on_host: int = 0
     """What layers keep that waits in the host's memory."""
+    stays: int = 0
+    """What is there from the first forward on, whatever else is."""
+    staged: int = 0
+    """Inputs of layers that are on the device though checkpoints wait on the host."""
+    others: int = 0
+    """What layers keep for other micro-batches in flight."""
 
     @property
     def copied_bytes(self) -> int:
@@ -181,6 +187,7 @@ def moments(work: Work, batch: Size, sequence: Size, *, every: bool = False) -> 
     communication = gathered.root.weights + held + last_buffer + gathered.at_loss + gathered.reused_after(0)
     root_stays = 0 if gathered.reshards else gathered.root.weights
     cache = sum(run.count * run.walk.cache for run in runs)
+    head = "head" if work.setup.cache != "none" else "head and loss"
     stay = kept + (cached if work.setup.cache != "none" else 0)  # generating text is one stretch of autocast
     forward_end = Candidate(ends.forward_end, stay, held + root_stays, cache)
     beside = work.backward_buckets
@@ -190,17 +197,13 @@ def moments(work: Work, batch: Size, sequence: Size, *, every: bool = False) -> 
     more = (one.with_more(beside, ahead) for one in backward) if beside or ahead else backward
     return Moments(
         forward=tuple(_forward(ends, runs, (kept, cached, work.stays_bytes), gathered, every=every)),
-        loss=Candidate(ends.loss, kept + cached, communication, cache, where=_head_words(work)),
+        loss=Candidate(ends.loss, kept + cached, communication, cache, where=head),
         forward_end=forward_end,
         backward=tuple(more) if work.with_backward else (forward_end,),
         ends=ends,
         runs=runs,
         on_host=on_host,
     )
-
-
-def _head_words(work: Work) -> str:
-    return "head" if work.setup.cache != "none" else "head and loss"
 
 
 def decoding(work: Work, read: Moments | Passes) -> Work:
@@ -222,6 +225,8 @@ def passes(work: Work, batch: int, sequence: int, most_gradients: int | None = N
         ends=found.ends,
         runs=found.runs,
         on_host=found.on_host,
+        stays=work.stays_bytes,
+        staged=work.staged * found.runs[-1].walk.input_bytes,
     )
 
 

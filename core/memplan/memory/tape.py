@@ -99,6 +99,8 @@ class Node:
         return self.sequence > other.sequence  # the newest first, as autograd's queue has it
 
 
+CAST = "weight cast to 16 bit"
+"""What autocast's copy of a weight is kept as."""
 _LAST = 2**62  # gradient accumulation goes before everything else that is ready
 
 
@@ -285,6 +287,15 @@ class Tape:
     def cast_bytes(self) -> Size:
         """What autocast's cached copies of weights take."""
         return sum(one.cast.storage.num_bytes for one in self.casts if one.cast is not None)
+
+    def only_cached(self) -> Iterator[Kept]:
+        """Autocast's copies that nothing holds for backward."""
+        for parameter in self.casts:
+            if (cast := parameter.cast) is not None and not cast.storage.kept:
+                yield parameter.name, CAST, cast.shape, cast.dtype, cast.storage.num_bytes
+        if self.bare_cast is not None and not self.bare_cast.storage.kept:
+            cast = self.bare_cast
+            yield "layer", "input cast to 16 bit", cast.shape, cast.dtype, cast.storage.num_bytes
 
     def release_casts(self) -> None:
         """Leave autocast: its cached 16-bit copies of weights go."""

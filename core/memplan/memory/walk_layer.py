@@ -14,7 +14,7 @@ from memplan.memory.peak import Peak, peak_of, tape_for, way_back_from
 from memplan.memory.recording import Ledger, Reading, Recordings
 from memplan.memory.setup import Setup
 from memplan.memory.storage import CACHED, GRADIENTS, TEMPORARY, Meter, Size, Storage
-from memplan.memory.tape import Tape, Tensor
+from memplan.memory.tape import Kept, Tape, Tensor
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +48,8 @@ class LayerWalk:
     """What is cached once the layer is through."""
     recomputed: Ledger
     """What a checkpointed layer holds while its backward runs."""
+    cast_ledger: Ledger
+    """Autocast's copies that nothing else holds."""
 
 
 @lru_cache(maxsize=1024)
@@ -83,6 +85,7 @@ def _read(walk: LayerWalk, reading: Reading) -> LayerWalk:
         ledger=walk.ledger.read(reading),
         cache_ledger=walk.cache_ledger.read(reading),
         recomputed=walk.recomputed.read(reading),
+        cast_ledger=walk.cast_ledger.read(reading),
     )
 
 
@@ -142,6 +145,7 @@ def walk_layer_on(
         ledger=Ledger(tuple(tape.kept[:num_kept])),
         cache_ledger=Ledger(tuple(in_cache(ctx, spec.attention))),
         recomputed=Ledger(tuple(tape.kept[num_kept:])),
+        cast_ledger=Ledger(done.cast_rows),
     )
 
 
@@ -167,6 +171,7 @@ class _Forward:
     needs_grad: bool
     cached: Size
     casts: Size
+    cast_rows: tuple[Kept, ...]
     way_back: Tensor | None
     checkpoint: Tensor | None
     num_packs: int
@@ -194,7 +199,7 @@ def _forward(ctx: Context, spec: Layer, given: list[Tensor]) -> _Forward:
     way_back, output_bytes, output_dtype = way_back_from(meter, y), y.storage.num_bytes, y.dtype
     del y
     with_cache = meter.now
-    casts = tape.cast_bytes()
+    casts, cast_rows = tape.cast_bytes(), tuple(tape.only_cached())
     tape.release_casts()
     return _Forward(
         peak=peak,
@@ -205,6 +210,7 @@ def _forward(ctx: Context, spec: Layer, given: list[Tensor]) -> _Forward:
         needs_grad=needs_grad,
         cached=with_cache - meter.now,
         casts=casts,
+        cast_rows=cast_rows,
         way_back=way_back,
         checkpoint=checkpoint,
         num_packs=num_packs,

@@ -45,6 +45,9 @@ def explanation(estimate: Estimate, chart: StackChart, row: int, name: str) -> E
     if term is None or row >= len(chart.bars):
         return None
     bar = chart.bars[row]
+    step = estimate.first_step if chart.first_step else ()
+    instant = next((one for one in (*step, *estimate.instants) if one.name == bar.instant), None)
+    tensors = (term.rows_at(instant) if instant else ()) or term.tensors
     size = next((segment.size for segment in bar.segments if segment.term == name), 0)
     return Explanation(
         term=name,
@@ -53,7 +56,7 @@ def explanation(estimate: Estimate, chart: StackChart, row: int, name: str) -> E
         exact=both_units(size),
         formula=as_sentence(term.formula),
         source=term.source,
-        tensors=tuple(sorted(term.tensors, key=lambda tensor: -tensor.total_bytes)),
+        tensors=tuple(sorted(tensors, key=lambda tensor: -tensor.total_bytes)),
     )
 
 

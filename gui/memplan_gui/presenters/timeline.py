@@ -9,6 +9,7 @@ from functools import cached_property
 from memplan import (
     INSTANT_TITLES,
     TERMS,
+    UNTIL_FORWARD_ENDS,
     CoursePoint,
     Estimate,
     LedgerRow,
@@ -220,7 +221,10 @@ def largest_tensors(estimate: Estimate, moment: Moment) -> tuple[tuple[TermName,
 def _alive(row: LedgerRow, moment: Moment) -> LedgerRow | None:
     """The part of a row that is held: a layer's tensors come with it in forward and go with it in backward."""
     instant = moment.point.instant
-    if row.note and not (instant.name == "backward" and instant.where.startswith("layer")):
+    if row.note == UNTIL_FORWARD_ENDS:
+        if instant.name == "backward":
+            return None
+    elif row.note and not (instant.name == "backward" and instant.where.startswith("layer")):
         return None  # what is recomputed is there while its layer runs back
     if not row.first_layer:
         return row
