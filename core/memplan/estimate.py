@@ -26,6 +26,7 @@ from memplan.memory.process import (
 )
 from memplan.memory.setup import Setup
 from memplan.misreadings import misreadings
+from memplan.parallel_checks import padding_advice
 from memplan.plan.scenario import Scenario
 from memplan.recipe import recipe_of
 from memplan.result import Advice, Basis, CoursePoint, Estimate, Instant, Parameters
@@ -78,14 +79,15 @@ def estimate(scenario: Scenario) -> Estimate:
         stages=held.stages,
         host=host_memory(held.states, scenario, line.on_host),
         measured=measurement_of(scenario, allocated, roomy, need),
-        warnings=(*unproven, *_advice(asked, held, device)),
+        warnings=(*unproven, *_advice(asked, held, device, need.low)),
     )
 
 
-def _advice(scenario: Scenario, held: Allocation, device: Device) -> Iterator[Advice]:
+def _advice(scenario: Scenario, held: Allocation, device: Device, need_bytes: int) -> Iterator[Advice]:
     """What is unwise, then what may be meant otherwise."""
     architecture, walked = held.chosen.architecture, held.timeline.walked
     yield from advice(scenario, held.setup, architecture, device)
+    yield from padding_advice(scenario, held.setup, held.stage.part, need_bytes)
     yield from misreadings(scenario, architecture, held.states.weights, walked.copied_bytes)
 
 

@@ -28,7 +28,7 @@ def read_json(data: bytes, *, place: str, error: type[MemplanError]) -> Any:
     Raises:
         MemplanError: why it cannot be read, with line and column where there are any.
     """
-    return _read(data, place, error, on_special=_refuse_special, pairs=_unique_keys)
+    return _read(data, place, error, on_special=_refuse_special, on_large=_refuse_large, pairs=_unique_keys)
 
 
 def read_loose_json(data: bytes, *, place: str, error: type[MemplanError]) -> Any:
@@ -37,7 +37,14 @@ def read_loose_json(data: bytes, *, place: str, error: type[MemplanError]) -> An
     Model configurations hold such values (`"time_step_limit": [0.0, Infinity]`); the tagged form is the one that
     transformers 5 writes, and a plan can carry it.
     """
-    return _read(data, place, error, on_special=lambda name: {"__float__": name}, pairs=_unique_keys)
+
+    def large(text: str) -> Any:
+        return special("-Infinity" if text.startswith("-") else "Infinity")
+
+    def special(name: str) -> Any:
+        return {"__float__": name}
+
+    return _read(data, place, error, on_special=special, on_large=large, pairs=_unique_keys)
 
 
 def _read(
@@ -46,11 +53,12 @@ def _read(
     error: type[MemplanError],
     *,
     on_special: Callable[[str], Any],
+    on_large: Callable[[str], Any],
     pairs: Callable[[list[tuple[str, Any]]], Any],
 ) -> Any:
     def number(text: str) -> Any:
         value = float(text)
-        return on_special("-Infinity" if value < 0 else "Infinity") if math.isinf(value) else value
+        return on_large(text) if math.isinf(value) else value
 
     text = decoded(data, place, error)
     try:
@@ -103,6 +111,10 @@ def _not_json(problem: json.JSONDecodeError, text: str, place: str, error: type[
 
 def _refuse_special(name: str) -> NoReturn:
     raise _RefusedError(f"holds {name}, which is no number in JSON.")
+
+
+def _refuse_large(text: str) -> NoReturn:
+    raise _RefusedError(f"holds {text[:40]}, which is too large a number.")
 
 
 def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

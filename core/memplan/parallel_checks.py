@@ -6,12 +6,20 @@ from collections.abc import Iterator
 
 from memplan.architecture.expert_parts import Experts
 from memplan.architecture.linear_parts import StateMixer
-from memplan.architecture.parts import Architecture, Attention
-from memplan.memory.sharding import SHARDS_STATES, data_parallel_devices
+from memplan.architecture.parts import Architecture, Attention, Layer
+from memplan.memory.gathering import gathered_dtype
+from memplan.memory.setup import Setup
+from memplan.memory.sharding import CUTS_TENSORS, SHARDS_STATES, data_parallel_devices, expert_parallel_of
+from memplan.memory.states import HeldTensor, layer_tensors, sharded_tensor
+from memplan.number_formats import BYTES_PER_VALUE
+from memplan.plan.hardware import Hardware
 from memplan.plan.scenario import Scenario
 from memplan.result import Advice
+from memplan.units import format_bytes
 
 _DEEPSPEED = ("zero1", "zero2", "zero3")
+_WORTH_SAYING = 0.03
+"""Of the need: what padding costs before it is spoken of."""
 
 
 def parallel_advice(scenario: Scenario, architecture: Architecture) -> Iterator[Advice]:
@@ -23,6 +31,46 @@ def parallel_advice(scenario: Scenario, architecture: Architecture) -> Iterator[
     yield from _about_experts(scenario, architecture)
     yield from _about_strategy(scenario)
     yield from _about_offload(scenario)
+
+
+def padding_advice(scenario: Scenario, setup: Setup, architecture: Architecture, need_bytes: int) -> Iterator[Advice]:
+    """Say where FSDP2 cuts a tensor of fewer rows than devices, and pads it to a row for each.
+
+    A gathered layer stands there twice: in the buffer that is gathered, and copied out into its weights.
+    Source: PyTorch 2.13, torch/distributed/fsdp/_fully_shard/_fsdp_param.py (_init_sharded_param).
+    """
+    hardware = scenario.hardware
+    devices = data_parallel_devices(hardware)
+    if devices == 1 or hardware.sharding.strategy not in CUTS_TENSORS:
+        return
+    each = [_padded_tensors(layer, setup, hardware, devices) for layer in architecture.kinds]
+    short = max(each, key=lambda layer: sum(one[0] for one in layer), default=[])
+    padded, plain = sum(one[0] for one in short), sum(one[1] for one in short)
+    if 2 * (padded - plain) <= _WORTH_SAYING * need_bytes:
+        return
+    *_, widest, among = max(short, key=lambda one: one[0])
+    rows, experts = widest.shape[0], widest.of_experts
+    of = ("expert" if rows == 1 else "experts") if experts else f"rows of {widest.name}"
+    others = "FSDP1 and ZeRO-3 do not pad" + (", expert parallelism pads less" if experts else "")
+    yield Advice(
+        "hardware.sharding.strategy",
+        f"{rows:,} {of} over {among:,} devices: FSDP2 pads them to a row for each device, so that a layer gathers "
+        f"{format_bytes(padded)} of them and not {format_bytes(plain)}; {others}.",
+    )
+
+
+def _padded_tensors(
+    layer: Layer, setup: Setup, hardware: Hardware, devices: int
+) -> list[tuple[int, int, HeldTensor, int]]:
+    """A layer's tensors of fewer rows than devices: bytes gathered with padding and without, among how many devices."""
+    found = []
+    for tensor in layer_tensors(layer, setup):
+        among = devices // expert_parallel_of(hardware) if tensor.of_experts else devices
+        if not tensor.packed and tensor.shape[0] < among:
+            width = BYTES_PER_VALUE[gathered_dtype(hardware.sharding, tensor.dtype)] * tensor.count
+            padded = among * sharded_tensor(tensor, among).values
+            found.append((padded * width, tensor.values * width, tensor, among))
+    return found
 
 
 def keeps_masters(scenario: Scenario) -> bool:

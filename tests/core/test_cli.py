@@ -163,7 +163,7 @@ def test_a_models_configuration_is_estimated_with_every_default_and_said_to_be(
     ("name", "content", "words"),
     [
         ("missing.memplan", None, "there is no such file. Check the name."),
-        ("a.memplan", b"[]", "a plan is an object with scenarios; this file holds a list of 0."),
+        ("a.memplan", b"[]", "a plan is an object with scenarios; this file holds an empty list."),
         (
             "a.memplan",
             b'{"memplan": 9, "scenarios": []}',
@@ -175,6 +175,11 @@ def test_a_models_configuration_is_estimated_with_every_default_and_said_to_be(
             "scenarios[0].training.batch: unknown field",
         ),
         ("a.memplan", b'{"scenarios": [{"model": {"catalog": "nobody/nothing"}}]}', "scenarios[0] (baseline)"),
+        (
+            "a.memplan",
+            b'{"scenarios": [{"model": {"parameters": 1e400}}]}',
+            "holds 1e400, which is too large a number.",
+        ),
         ("config.json", b'{"peft_type": "LORA"}', "is an adapter's configuration, not a model's."),
         ("config.json", b'{"model_type": "llama", "hidden', "is truncated"),
         ("config.json", b"\x00" * 100, "is not a text file"),
@@ -192,6 +197,37 @@ def test_bad_input_ends_with_2_and_words(
         assert captured.err.startswith("memplan: ")
         assert "Traceback" not in captured.err
         assert captured.out == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["import", "a.memplan"], "a.memplan: a plan is an object"),
+        (["import", "b.memplan"], "b.memplan: is a plan already."),
+        (["report", "b.memplan", "-o", "folder"], "folder: is a folder."),
+        (["fit", "b.memplan", "--device", "nope"], "--device: "),
+    ],
+    ids=str,
+)
+def test_what_is_wrong_is_called_what_it_is(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: list[str],
+    words: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("a.memplan").write_text("1")
+    save_plan(Plan(scenarios=(Scenario(model=ModelChoice(catalog="gpt2")),)), "b.memplan")
+    Path("folder").mkdir()
+    assert run(arguments) == 2
+    assert words in capsys.readouterr().err
+
+
+def test_choices_are_taken_in_any_case(capsys: pytest.CaptureFixture[str]) -> None:
+    assert printed_json(capsys, "estimate", "gpt2", "--method", "LoRA") == printed_json(
+        capsys, "estimate", "gpt2", "--method", "lora"
+    )
 
 
 def test_arguments_that_make_no_sense_end_with_2(fits: str, capsys: pytest.CaptureFixture[str]) -> None:

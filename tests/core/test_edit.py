@@ -68,7 +68,7 @@ def test_what_is_beside_the_change_is_the_same_object() -> None:
         ("scenarios[0].training", {"lora": {"rnk": 1}}, "scenarios[0].training.lora.rnk: unknown field; did you mean rank?"),
         ("scenarios[0]", {"name": "x"}, "scenarios[0].model: is missing."),
         ("scenarios[0]", 5, "scenarios[0]: found 5; allowed is an object."),
-        ("scenarios", [], "scenarios: found a list of 0; allowed is a list of 1 to 1,000 objects."),
+        ("scenarios", [], "scenarios: found an empty list; allowed is a list of 1 to 1,000 objects."),
         ("scenarios[0].model.catalog", None, "scenarios[0].model: give exactly one of catalog, config and parameters"),
         ("scenarios[2]", SCENARIO, "scenarios[2]: there are 2 scenarios, counted from 0."),
         ("scenarios[0].trainig.micro_batch", 1, "scenarios[0].trainig: nothing stands at this path."),

@@ -15,7 +15,7 @@ from memplan.cli.exchange_commands import export_command, import_command
 from memplan.cli.levers_command import levers_command
 from memplan.cli.measure_commands import calibrate_command, probe_command
 from memplan.cli.report_command import report_command
-from memplan.cli.scenario_options import ScenarioCommand, with_options
+from memplan.cli.scenario_options import ScenarioCommand, named_device, with_options
 from memplan.disk import is_missing
 from memplan.units import Unit
 from memplan.version import PLAN_SUFFIX, __version__
@@ -143,10 +143,9 @@ def fit(plan: str, device: tuple[str, ...], every: bool, as_json: bool, unit: st
     micro-batch and the longest sequence. Ends with 0 when every scenario fits its own device (or is tight), 3 when one
     does not, 2 on bad input. JSON has every device, listed or not.
     """
-    from memplan.catalog import device as catalog_device
     from memplan.cli.fitting import fit_answers
 
-    source, named = _read(plan, options), [catalog_device(name) for name in device]
+    source, named = _read(plan, options), [named_device(name) for name in device]
     with source.naming_it():
         answers = fit_answers(source.plan, named, every=every or as_json)
     if source.note:

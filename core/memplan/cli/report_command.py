@@ -41,7 +41,7 @@ def report_command(plan: str, output: str | None, scenario: str | None, unit: st
     window's package, not a display.
     """
     from memplan.cli.source import read_source
-    from memplan.disk import write_file
+    from memplan.disk import is_folder, write_file
     from memplan.report import REPORT_FORMATS, report
 
     source, chosen = read_source(plan), cast(Unit, unit)
@@ -53,6 +53,8 @@ def report_command(plan: str, output: str | None, scenario: str | None, unit: st
             draw_sheets(path, source.plan, _positions(source.plan, path, scenario), chosen)
             return WRITTEN
         form = path.suffix.lower().lstrip(".") if path else "md"
+        if path is not None and is_folder(path):
+            raise MemplanError("is a folder.", place=path.name, remedy="Name a file in it: REPORT.md.")
         if form not in REPORT_FORMATS:
             known = ", ".join([*(f".{one}" for one in REPORT_FORMATS), *PICTURE_SUFFIXES[:-1]])
             raise MemplanError(

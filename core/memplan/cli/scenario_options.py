@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
+    from memplan.catalog import Device
     from memplan.cli.source import Source
     from memplan.plan.field_facts import FieldFacts
 
@@ -66,7 +67,7 @@ class _Count(click.IntRange):
 def _option(name: str, field: FieldFacts) -> click.Option:
     kind: click.ParamType[Any] = click.STRING
     if field.kind == "choice":
-        kind = click.Choice(field.choices)
+        kind = click.Choice(field.choices, case_sensitive=False)
     elif field.kind == "whole number":
         kind = _Count(field)
     metavar = {"choice": None, "whole number": "N"}.get(field.kind, "ID")
@@ -79,7 +80,6 @@ def with_options(source: Source, given: Mapping[str, Any]) -> Source:
     Raises:
         MemplanError: the plan has several scenarios, or a value cannot be taken.
     """
-    from memplan.catalog import device
     from memplan.errors import MemplanError
     from memplan.plan.edit import replaced
 
@@ -94,9 +94,21 @@ def with_options(source: Source, given: Mapping[str, Any]) -> Source:
     plan = source.plan
     for name, value in changes.items():
         if name == "device":
-            try:
-                value = device(value).id
-            except MemplanError as error:
-                raise MemplanError(error.message, place="--device", remedy=error.remedy) from None
+            value = named_device(value).id
         plan = replaced(plan, f"scenarios[0].{FIELDS[name]}", value)
     return replace(source, plan=plan)
+
+
+def named_device(text: str) -> Device:
+    """Find the device that `--device` names.
+
+    Raises:
+        MemplanError: there is none; the option is its place.
+    """
+    from memplan.catalog import device
+    from memplan.errors import MemplanError
+
+    try:
+        return device(text)
+    except MemplanError as error:
+        raise MemplanError(error.message, place="--device", remedy=error.remedy) from None

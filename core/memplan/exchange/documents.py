@@ -14,6 +14,7 @@ from memplan.errors import MemplanError
 from memplan.exchange.weight_files import weights_facts
 from memplan.exchange.yaml_text import plain, read_yaml
 from memplan.json_text import MAX_DEPTH, decoded, is_deeper_than, read_loose_json
+from memplan.plan.file import load_plan
 from memplan.plan.problems import shown
 
 _MOST_BYTES = {"json": 10_000_000, "yaml": 1_000_000, "toml": 200_000}
@@ -69,6 +70,8 @@ def _read(path: Path) -> Document:
     suffix = path.suffix.lower()
     if suffix == ".safetensors":
         return Document(str(path), {"safetensors": weights_facts([path], str(path))})
+    if suffix == ".memplan":
+        load_plan(path)  # which says why it is none, where it is none
     if suffix in _REFUSED:
         message, remedy = _REFUSED[suffix]
         raise MemplanError(message, place=str(path), remedy=remedy)

@@ -89,7 +89,7 @@ def shown(value: Any) -> str:
     if isinstance(value, str):
         return f"{quoted(value)} (text)"
     if isinstance(value, list | tuple):
-        return f"a list of {len(value):,}"
+        return f"a list of {len(value):,}" if value else "an empty list"
     if isinstance(value, dict):
         return "an object"
     if isinstance(value, int) and abs(value) >= 10**30:

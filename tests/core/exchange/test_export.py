@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from memplan.cli.ending import run
 from memplan.cli.exchange_commands import FORMAT_IDS
 from memplan.errors import MemplanError
+from memplan.estimate import estimate
 from memplan.exchange.documents import parse_document
 from memplan.exchange.export import EXPORT_FORMATS, export_scenario
 from memplan.exchange.importing import import_documents
@@ -29,6 +30,7 @@ from memplan.plan.file import save_plan
 from memplan.plan.hardware import Hardware
 from memplan.plan.scenario import Plan, Scenario
 from memplan.plan.training import Training
+from memplan.units import format_bytes
 from tests.core.plan_strategies import scenarios, sections
 
 Content = dict[str, Any]
@@ -392,6 +394,22 @@ def test_what_is_not_said_is_named() -> None:
         "hardware.devices",
     } - {"training.optimizer_impl"}
     assert "Optimizer in backward yes" in exported.text
+
+
+def test_the_file_says_what_it_needs_itself() -> None:
+    """LLaMA-Factory has no key for the adapters' dtype: its file runs with bf16 adapters, which keep fewer inputs."""
+    training = {"method": "lora", "lora": {"rank": 16, "targets": "all-linear", "adapter_dtype": "fp32"}}
+    found = export_scenario(made(training, {}), "llama-factory")
+    (line,) = [line for line in found.text.splitlines() if "As this file runs" in line]
+    document = parse_document(found.text.encode(), "a.yaml")
+    alone = import_documents([document], {"hardware.device": "a100-80gb-sxm", "hardware.devices": 1}).scenario
+    assert alone is not None
+    assert line.endswith(f"needs {format_bytes(estimate(alone).need_bytes)}")
+
+
+def test_a_file_that_says_it_all_has_one_need() -> None:
+    training = {"method": "full", "weights_dtype": "bf16"}
+    assert "As this file runs" not in export_scenario(made(training, {}), "llama-factory").text
 
 
 def test_a_name_with_odd_characters_stays_on_its_line() -> None:

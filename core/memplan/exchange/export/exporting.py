@@ -23,11 +23,14 @@ from memplan.plan.edit import facts_at, value_at
 from memplan.plan.scenario import Scenario
 from memplan.printable import printable
 from memplan.sentences import verdict_sentence
+from memplan.units import format_bytes
 from memplan.version import __version__
 
 _NOT_THE_RUNS = ("hardware.device", "hardware.devices_per_node", "hardware.used_by_others_bytes", "hardware.headroom")
 """What is true of the machine, whatever a configuration says."""
 _WIDTH = 116
+_WORTH_SAYING = 0.02
+"""Of the need: how far what is not said moves it before it is spoken of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,24 +83,42 @@ def export_scenario(scenario: Scenario, format_id: str) -> Exported:
     readings = form.read_back(scenario, form.write(scenario, ""))
     found = tuple(one for one in unsaid(scenario, readings) if one.path.startswith(form.concerns))
     lines = [f"{form.title}, written by memplan {__version__} for {printable(scenario.name)}"]
-    lines.append(f"{verdict_sentence(estimate(scenario))} ({scenario.hardware.devices} x {scenario.hardware.device})")
+    found_need = estimate(scenario)
+    lines.append(f"{verdict_sentence(found_need)} ({scenario.hardware.devices} x {scenario.hardware.device})")
     if found:
         lines.append(f"Not said here: {'; '.join(f'{one.title} {printable(one.words)}' for one in found)}")
+        own = estimate(_as_it_runs(scenario, readings, form.concerns)).need_bytes
+        if abs(own - found_need.need_bytes) > _WORTH_SAYING * found_need.need_bytes:
+            lines.append(f"As this file runs, without what is not said: needs {format_bytes(own)}")
     if form.suffix != ".json":  # DeepSpeed's holds none: what the Trainer knows is "auto" there
         lines.append(SAID_ABOVE)
     return Exported(form.write(scenario, "\n".join(lines)), form.suffix, found)
 
 
-def unsaid(scenario: Scenario, readings: Sequence[Reading]) -> tuple[Unsaid, ...]:
-    """What differs from the scenario once the readings are taken for all that is known."""
-    answers: dict[str, Any] = {"model": scenario.model.model_dump(exclude_none=True)}
+def _as_it_runs(scenario: Scenario, readings: Sequence[Reading], concerns: tuple[str, ...]) -> Scenario:
+    """The scenario that the readings alone make, on the same machine; what other files decide is as it was."""
+    elsewhere = [path for path in field_paths() if path in _NOT_THE_RUNS or not path.startswith(concerns)]
+    answers: dict[str, Any] = {path: known for path in elsewhere if (known := value_at(scenario, path)) is not None}
+    answers["model"] = scenario.model.model_dump(exclude_none=True)
+    return _settled(scenario, readings, answers)[0]
+
+
+def _settled(scenario: Scenario, readings: Sequence[Reading], answers: dict[str, Any]) -> tuple[Scenario, set[str]]:
+    """What the readings come to, each question answered as the scenario has it; and what was asked."""
     settled = settle(readings, answers, scenario.name)
     asked = {note.path for note in settled.notes if note.kind == "asked"}
     if settled.scenario is None:
-        answers |= {path: value_at(scenario, path) for path in asked}
-        settled = settle(readings, answers, scenario.name)
+        settled = settle(readings, {**answers, **{path: value_at(scenario, path) for path in asked}}, scenario.name)
     assert settled.scenario is not None, "whatever is asked was answered"
-    first = tuple(_differences(scenario, settled.scenario, asked))
+    return settled.scenario, asked
+
+
+def unsaid(scenario: Scenario, readings: Sequence[Reading]) -> tuple[Unsaid, ...]:
+    """What differs from the scenario once the readings are taken for all that is known."""
+    answers: dict[str, Any] = {"model": scenario.model.model_dump(exclude_none=True)}
+    settled, asked = _settled(scenario, readings, answers)
+    answers |= {path: value_at(scenario, path) for path in asked}
+    first = tuple(_differences(scenario, settled, asked))
     # Once those are set by hand, others may apply that did not before: the packing, where the method was another.
     told = {one.path: value for one in first if (value := value_at(scenario, one.path)) is not None}
     again = settle(readings, {**answers, **told}, scenario.name)
