@@ -32,13 +32,21 @@ class StartUp(QObject):
         """
         super().__init__(window)
         self._window, self._settings, self._choose = window, settings, choose
+        self._is_closed = False
+        window.closed.connect(self._end)
         window.painted.connect(self._shell_painted)
+
+    def _end(self) -> None:
+        """A window that is closed while it comes up takes no further stride."""
+        self._is_closed = True
 
     def _shell_painted(self) -> None:
         mark("first_paint")
-        QTimer.singleShot(0, self._load)
+        QTimer.singleShot(0, self, self._load)
 
     def _load(self) -> None:
+        if self._is_closed:
+            return
         with unread_imports():
             self._fill()
 
@@ -56,7 +64,7 @@ class StartUp(QObject):
             window.files.remember(first.path)
         window.answers.finish()
         if window.answer_panel.chart.chart is None:
-            QTimer.singleShot(0, self._all_painted)  # no estimate, so there is no chart to wait for
+            QTimer.singleShot(0, self, self._all_painted)  # no estimate, so there is no chart to wait for
         else:
             window.answer_panel.chart.first_painted.connect(self._all_painted)
 
@@ -65,9 +73,11 @@ class StartUp(QObject):
         if exit_when_painted():
             QTimer.singleShot(0, QApplication.quit)
             return
-        QTimer.singleShot(0, self._load_chart)
+        QTimer.singleShot(0, self, self._load_chart)
 
     def _load_chart(self) -> None:
+        if self._is_closed:
+            return
         with unread_imports():
             self._window.load_chart()
         mark("chart_interactive")

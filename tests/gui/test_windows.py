@@ -191,6 +191,27 @@ def test_a_closed_window_is_gone(windows: Windows, qtbot: QtBot) -> None:
     settle_memory()
 
 
+@pytest.mark.qt_log_ignore("QBackingStore::flush", extend=True)  # it is closed while it is painted
+def test_a_window_that_is_closed_as_it_comes_up_leaves_nothing(
+    windows: Windows, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Closed between its paint and its last stride, it once came back into the list after it was gone."""
+    stays = first(windows, qtbot)
+    fill = Window.fill
+
+    def fill_until_painted(self: Window, document: PlanDocument) -> None:
+        fill(self, document)
+        self.answer_panel.chart.first_painted.connect(self.close)
+
+    monkeypatch.setattr(Window, "fill", fill_until_painted)
+    with qtbot.waitSignal(windows.closed, timeout=20_000):
+        windows.open_new()
+    for _ in range(20):
+        QApplication.processEvents()
+    assert windows.windows == (stays,)
+    assert windows.keep()
+
+
 def test_without_a_window_new_ones_can_be_opened(
     windows: Windows, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
