@@ -42,6 +42,7 @@ SET_UPS: dict[str, dict[str, Any]] = {
     "ddp": {"model": LLAMA, "hardware": {"devices": 8, "sharding": {"strategy": "ddp"}}},
     "zero2": {"model": LLAMA, "hardware": {"devices": 8, "sharding": {"strategy": "zero2"}}},
     "zero3": {"model": LLAMA, "hardware": {"devices": 8, "sharding": {"strategy": "zero3"}}},
+    "stages": {"model": LLAMA, "hardware": {"devices": 8, "pipeline_parallel": 2}},
 }
 TYPED: dict[type, str] = {IntegerEdit: "4", FractionEdit: "12", BytesEdit: "3", NamesEdit: "q_proj"}
 TYPED_INTO = {

@@ -516,7 +516,7 @@ def test_export_writes_the_chosen_file(window: Window, tmp_path: Path, monkeypat
     window.answer_panel.export_button.click()
     svg = path.read_text(encoding="utf-8")
     assert svg.startswith("<?xml")
-    assert "Llama-3.1-8B · Full fine-tune · 1 × 2048 tokens · A100 SXM4 80 GB · later steps" in svg
+    assert "Llama-3.1-8B · Full fine-tune · 1 × 2,048 tokens · A100 SXM4 80 GB · later steps" in svg
     assert window.answer_panel.said == "Exported chart.svg"
     monkeypatch.setattr(dialogs, "ask_save_as_kind", lambda *_: (tmp_path / "chart.bmp", ""))
     window.menus.actions["export_chart"].trigger()
