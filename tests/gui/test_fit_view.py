@@ -18,7 +18,7 @@ from memplan import catalog, device_fits, fit_sentence, ranked_fits, replaced, s
 from memplan.catalog.computer import Found
 from memplan.catalog.computer_devices import ThisComputer
 from memplan.cli.ending import run
-from memplan_gui.catalog_hits import device_hits
+from memplan_gui.catalog_hits import Hit, device_hits
 from memplan_gui.document import PlanDocument
 from memplan_gui.fit_view import FitView
 from memplan_gui.presenters import fit as fits
@@ -280,14 +280,14 @@ def test_this_computer_is_asked_beside_the_window_and_comes_into_the_table(
     editor: Any = window.plan_panel.rows["hardware.device"].editor
     for query in ("", "this"):
         assert [device_hits(query)[0].value, device_hits(query)[0].text] == [card.id, card.name]
-    editor._take("this-computer")
+    editor._take(Hit("this-computer", "This computer"))
     assert window.document.scenario.hardware.device == "this-computer"
     assert editor.text() == "This computer: RTX 4090"
 
 
 def test_a_computer_without_a_device_is_not_taken(window: Window) -> None:
     editor: Any = window.plan_panel.rows["hardware.device"].editor
-    editor._take("this-computer")
+    editor._take(Hit("this-computer", "This computer"))
     assert window.document.scenario.hardware.device == "a100-80gb-sxm"
     assert window.plan_panel.rows["hardware.device"].rejection == "This computer: no GPU was found."
 
