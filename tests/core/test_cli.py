@@ -426,7 +426,7 @@ def test_a_terminal_that_lacks_characters(mixed: str, encoding: dict[str, str]) 
         assert result.returncode in (0, 3)
         assert result.stderr == b""
         assert b"?" not in result.stdout.replace(b"Why?", b"")
-    assert b"batch 1 x 2,048 tokens" in process("estimate", mixed, environment={"PYTHONIOENCODING": "ascii"}).stdout
+    assert b"2,048 tokens a step" in process("estimate", mixed, environment={"PYTHONIOENCODING": "ascii"}).stdout
 
 
 @pytest.mark.skipif(os.name != "posix", reason="pipes and signals of POSIX")
@@ -670,7 +670,7 @@ def test_figures_are_never_cut(
     out = capsys.readouterr().out
     for instant in answer.instants:
         for num_bytes in (*instant.bytes_by_term.values(), instant.total_bytes):
-            assert re.search(rf"(?<![0-9.]){num_bytes / 2**30:.2f}(?![0-9.])", out)
+            assert re.search(rf"(?<![0-9.]){num_bytes / 2**30:,.2f}(?![0-9.])", out)
     run(["catalog", "models", "llama 3.1 8b"])
     assert re.search(r"(?<![0-9.])8\.03B(?![0-9])", capsys.readouterr().out)
     for arguments in (["fit", path], ["levers", path], ["catalog", "devices"], ["evidence"]):

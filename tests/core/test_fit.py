@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 import memplan.fit.devices
 from memplan.catalog import Device, devices
 from memplan.catalog import device as device_of
+from memplan.choice_titles import choice_title
 from memplan.cli.ending import run
 from memplan.errors import ConfigError
 from memplan.estimate import estimate
@@ -438,7 +439,7 @@ def test_the_command_ends_as_the_scenario_s_own_device_says(tmp_path: Any, capsy
     assert run(["fit", saved(tmp_path, HUGE), "--device", "a100-80gb-sxm", "--json"]) == 3
     capsys.readouterr()
     assert run(["fit", saved(tmp_path, HUGE), "--device", "a100-80gbb"]) == 2
-    assert capsys.readouterr().err.startswith('memplan: no device "a100-80gbb" in the catalog. ')
+    assert capsys.readouterr().err.startswith('memplan: --device: no device "a100-80gbb" in the catalog. ')
     assert run(["fit", saved(tmp_path, scenario_of({"catalog": "nobody/nothing"}))]) == 2
     assert "scenarios[0] (baseline)" in capsys.readouterr().err
     assert run(["fit"]) == 2
@@ -497,7 +498,8 @@ def test_the_table_fits_80_columns_and_says_what_is_listed(
     free = f"{estimate(LLAMA_8B).headroom_bytes / GIB:.1f}".replace("-", "−")
     fewest = fewest_devices(LLAMA_8B, A100)
     assert fewest.best is not None
-    assert own.split()[-6:] == ["75.1", free, "0", "0", str(fewest.best.devices), fewest.best.strategy]
+    title = choice_title("strategy", fewest.best.strategy)
+    assert own.split()[-6:] == ["75.1", free, "0", "0", str(fewest.best.devices), title]
     told = " ".join(" ".join(lines[lines.index(A100.name) :]).split())
     for one in fewest.by_strategy:
         assert re.search(
