@@ -154,6 +154,8 @@ def _furthest(rows: Sequence[EvidenceRow]) -> str:
 def _known(rows: Iterable[EvidenceRow]) -> str:
     table = [[row.id, row.set_up, f"{row.error:+.1%}", row.reason] for row in rows if row.reason]
     off = figure_of(row.error for row in rows)
+    if not table:
+        return f"None: over all exact runs the median is {off.median:.2%}, and the worst {off.worst:.2%}.\n"
     rest = figure_of(row.error for row in rows if not row.reason)
     words = (
         f"Over all exact runs the median is {off.median:.2%}; without those below, {rest.median:.2%}, and the worst "
