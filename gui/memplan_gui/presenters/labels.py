@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from memplan import Estimate, Scenario, choice_title, devices_words
+from memplan import Estimate, Scenario, choice_title
 
 MOST_TAB_LETTERS = 32
 
@@ -43,6 +43,8 @@ def anchor(heading: str) -> str:
 
 def picture_subtitle(scenario: Scenario, estimate: Estimate, *more: str) -> str:
     """What a picture of a chart is about, for who sees it away from the plan; more of it behind."""
+    from memplan import devices_words  # a part of reports, which few people ask for at once
+
     training = scenario.training
     parts = (
         estimate.model_name,
