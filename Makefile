@@ -1,9 +1,11 @@
 # Every task has a plain equivalent in README.md, for systems without make.
 # PYTHON names the Python that makes the virtual environments; it must be 3.11 or newer.
+# WORKERS says how many tests run at once: one on each processor unless told.
 
 PYTHON ?= python3
 EXAMPLE ?= resources/examples/llama-3.1-8b.memplan
 PYTEST_ARGS ?=
+WORKERS ?= auto
 
 BIN := .venv/bin
 CORE_BIN := .venv-core/bin
@@ -12,7 +14,7 @@ CHECKED := core gui tests tools benchmarks packaging
 HAS_PYTHON := command -v $(PYTHON) >/dev/null || { echo "memplan needs Python 3.11 or newer; there is no $(PYTHON) here. Install it, or name another: make run PYTHON=python3.12" >&2; exit 1; }
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint types fmt test-core test-all bench installers packages clean
+.PHONY: help run test lint types fmt test-core test-rest test-all bench installers packages clean
 
 help:  ## list the tasks
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 20
@@ -21,7 +23,7 @@ run: .venv/.has-gui  ## open the window on the example plan; EXAMPLE=PLAN opens 
 	@$(BIN)/python tools/setup_check.py window
 	@$(BIN)/python tools/run_example.py $(EXAMPLE)
 
-test: lint types test-core test-all  ## everything that must hold: style, types, boundaries, tests
+test: lint types test-core test-rest  ## everything that must hold: style, types, boundaries, tests
 
 lint: .venv/.has-dev  ## style and boundaries: ruff, import-linter
 	$(BIN)/ruff check $(CHECKED)
@@ -33,11 +35,15 @@ types: .venv/.has-dev  ## types: mypy, strict in the core
 
 test-core: .venv-core/.has-test  ## the core's tests, where no Qt is installed
 	@$(CORE_BIN)/python -c "import importlib.util as u, sys; sys.exit('Qt is in .venv-core: remove that folder' if u.find_spec('PySide6') else 0)"
-	$(CORE_BIN)/python -m pytest tests/core $(PYTEST_ARGS)
+	$(CORE_BIN)/python -m pytest --numprocesses $(WORKERS) tests/core $(PYTEST_ARGS)
 
-test-all: .venv/.has-dev  ## all tests; PYTEST_ARGS="-k name" picks some
+test-rest: .venv/.has-dev  ## the tests of everything but the core
 	@$(BIN)/python tools/setup_check.py offscreen
-	$(BIN)/python -m pytest $(PYTEST_ARGS)
+	$(BIN)/python -m pytest --numprocesses $(WORKERS) --ignore tests/core $(PYTEST_ARGS)
+
+test-all: .venv/.has-dev  ## all tests, with Qt at hand; PYTEST_ARGS="-k name" picks some, WORKERS=0 runs them one by one
+	@$(BIN)/python tools/setup_check.py offscreen
+	$(BIN)/python -m pytest --numprocesses $(WORKERS) $(PYTEST_ARGS)
 
 fmt: .venv/.has-dev  ## put the code into its form
 	$(BIN)/ruff check --fix $(CHECKED)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import errno
+import itertools
 import os
 import stat
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -138,7 +140,9 @@ except ValueError as problem:
 @pytest.fixture
 def open_folder(tmp_path: Path) -> Path:
     """A folder that any user can reach."""
-    for folder in (tmp_path, tmp_path.parent, tmp_path.parent.parent):
+    for folder in itertools.takewhile(
+        lambda folder: folder != Path(tempfile.gettempdir()), (tmp_path, *tmp_path.parents)
+    ):
         folder.chmod(0o755)
     return tmp_path
 

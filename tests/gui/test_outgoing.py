@@ -175,4 +175,4 @@ def test_a_picture_says_on_how_many_devices(window: Window) -> None:
     window.document.edit(window.document.full_path("hardware.devices"), 16)
     showing = window.answer_panel.showing()
     assert showing is not None
-    assert "16 × " in showing.subtitle
+    assert "2 nodes × 8 " in showing.subtitle

@@ -279,12 +279,17 @@ def test_the_log_is_in_the_folder_for_such() -> None:
 
 
 @pytest.mark.parametrize(("opens", "said"), [(True, ""), (False, "The log is ")])
-def test_help_shows_the_log(window: Window, monkeypatch: pytest.MonkeyPatch, opens: bool, said: str) -> None:
+def test_help_shows_the_log(
+    window: Window, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, opens: bool, said: str
+) -> None:
+    path = tmp_path / "memplan.log"
+    monkeypatch.setattr(log_file, "log_path", lambda: path)
+    monkeypatch.setattr(log_file, "log", lambda: open_log(path))
     asked: list[str] = []
     monkeypatch.setattr(QDesktopServices, "openUrl", lambda url: asked.append(url.toLocalFile()) or opens)
     window.menus.actions["show_log"].trigger()
-    assert [Path(name) for name in asked] == [log_file.log_path()]
-    assert f"memplan {__version__}" in log_file.log_path().read_text()
+    assert [Path(name) for name in asked] == [path]
+    assert f"memplan {__version__}" in path.read_text()
     assert window.answer_panel.notice.text.startswith(said)
     assert bool(window.answer_panel.notice.text) is bool(said)
 
