@@ -10,6 +10,7 @@ WORKERS ?= auto
 BIN := .venv/bin
 CORE_BIN := .venv-core/bin
 INSTALL := -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
+AT_ONCE := --numprocesses $(WORKERS) --dist loadfile
 CHECKED := core gui tests tools benchmarks packaging
 HAS_PYTHON := command -v $(PYTHON) >/dev/null || { echo "memplan needs Python 3.11 or newer; there is no $(PYTHON) here. Install it, or name another: make run PYTHON=python3.12" >&2; exit 1; }
 
@@ -35,15 +36,15 @@ types: .venv/.has-dev  ## types: mypy, strict in the core
 
 test-core: .venv-core/.has-test  ## the core's tests, where no Qt is installed
 	@$(CORE_BIN)/python -c "import importlib.util as u, sys; sys.exit('Qt is in .venv-core: remove that folder' if u.find_spec('PySide6') else 0)"
-	$(CORE_BIN)/python -m pytest --numprocesses $(WORKERS) tests/core $(PYTEST_ARGS)
+	$(CORE_BIN)/python -m pytest $(AT_ONCE) tests/core $(PYTEST_ARGS)
 
 test-rest: .venv/.has-dev  ## the tests of everything but the core
 	@$(BIN)/python tools/setup_check.py offscreen
-	$(BIN)/python -m pytest --numprocesses $(WORKERS) --ignore tests/core $(PYTEST_ARGS)
+	$(BIN)/python -m pytest $(AT_ONCE) --ignore tests/core $(PYTEST_ARGS)
 
 test-all: .venv/.has-dev  ## all tests, with Qt at hand; PYTEST_ARGS="-k name" picks some, WORKERS=0 runs them one by one
 	@$(BIN)/python tools/setup_check.py offscreen
-	$(BIN)/python -m pytest --numprocesses $(WORKERS) $(PYTEST_ARGS)
+	$(BIN)/python -m pytest $(AT_ONCE) $(PYTEST_ARGS)
 
 fmt: .venv/.has-dev  ## put the code into its form
 	$(BIN)/ruff check --fix $(CHECKED)

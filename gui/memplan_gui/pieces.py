@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QSize, Qt
-from PySide6.QtGui import QFont, QFontDatabase
+from PySide6.QtGui import QFont, QFontDatabase, QFontInfo
 from PySide6.QtWidgets import (
     QApplication,
     QBoxLayout,
@@ -31,9 +31,14 @@ MOST_WIDER = 1.5
 """How much wider the plan may become for larger text: the answer needs room as well."""
 
 
+def body_pixels() -> int:
+    """The size of all text. An error may be told before the theme, and with it a size in pixels, is there."""
+    return QFontInfo(QApplication.font()).pixelSize()
+
+
 def scaled(pixels: int, most: float = 4.0) -> int:
     """A width or height that holds text, at the text size that the person has; at most so many times as much."""
-    size = QApplication.font().pixelSize()
+    size = body_pixels()
     return round(pixels * min(max(1.0, size / PLAIN_PIXELS), most))
 
 
@@ -45,7 +50,7 @@ def window_size(usual: QSize) -> QSize:
 def fixed_font() -> QFont:
     """The font of files and reports, in the size of all text."""
     font = QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont)
-    font.setPixelSize(QApplication.font().pixelSize())
+    font.setPixelSize(body_pixels())
     return font
 
 

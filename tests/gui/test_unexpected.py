@@ -283,11 +283,13 @@ def test_help_shows_the_log(
     window: Window, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, opens: bool, said: str
 ) -> None:
     path = tmp_path / "memplan.log"
+    log = open_log(path)
     monkeypatch.setattr(log_file, "log_path", lambda: path)
-    monkeypatch.setattr(log_file, "log", lambda: open_log(path))
+    monkeypatch.setattr(log_file, "log", lambda: log)
     asked: list[str] = []
     monkeypatch.setattr(QDesktopServices, "openUrl", lambda url: asked.append(url.toLocalFile()) or opens)
     window.menus.actions["show_log"].trigger()
+    log.handlers[0].close()
     assert [Path(name) for name in asked] == [path]
     assert f"memplan {__version__}" in path.read_text()
     assert window.answer_panel.notice.text.startswith(said)
