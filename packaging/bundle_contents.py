@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+TRANSLATIONS = Path(__file__).parents[1] / "resources" / "translations"
 _PLUGINS = {
     "platforms": r"q(xcb|offscreen|wayland|cocoa|windows)",
     "iconengines": r"qsvgicon",
@@ -40,18 +41,30 @@ bundle would run only where glibc is as new as the builder's."""
 def is_wanted(name: str) -> bool:
     """Whether a file belongs into the bundle, by its path in there.
 
+    Of Qt's own translations those into languages that memplan speaks: each is 0.2 MB, all of them 6. Translators' files
+    stay behind; the window reads what is compiled of them.
+
     >>> is_wanted("PySide6/Qt/plugins/platforms/libqxcb.so"), is_wanted("PySide6/Qt/plugins/sqldrivers/libqsqlite.so")
     (True, False)
     >>> is_wanted("libpython3.11.so.1.0"), is_wanted("libstdc++.so.6"), is_wanted("resources/examples/a.memplan")
     (True, False, True)
     """
     path = name.replace("\\", "/")
+    if words := re.search(r"/translations/qtbase_(\w+)\.qm$", path):
+        return any(words[1] in (language, language.partition("_")[0]) for language in languages())
+    if path.endswith((".po", ".pot")):
+        return False
     if plugin := re.search(r"plugins/([\w-]+)/(?:lib)?([\w-]+)\.", path):
         kept = _PLUGINS.get(plugin[1])
         return kept is not None and re.fullmatch(kept, plugin[2]) is not None
     if _UNUSED.search(path):
         return False
     return "/" in path or ".so" not in path or _OF_OUR_OWN.match(path) is not None
+
+
+def languages() -> list[str]:
+    """The languages that memplan speaks beside English."""
+    return [file.parents[1].name for file in TRANSLATIONS.glob("*/LC_MESSAGES/memplan.mo")]
 
 
 def strip_python(entries: list[tuple[str, str, str]], folder: Path) -> list[tuple[str, str, str]]:

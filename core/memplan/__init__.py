@@ -205,6 +205,11 @@ if TYPE_CHECKING:  # The same names for type checkers and editors; a test holds 
     from memplan.term_looks import TermLook as TermLook
     from memplan.term_looks import contrast as contrast
     from memplan.term_looks import text_on as text_on
+    from memplan.translation import install_catalog as install_catalog
+    from memplan.translation import tr as tr
+    from memplan.translation import tr_later as tr_later
+    from memplan.translation import tr_n as tr_n
+    from memplan.translation import translated as translated
     from memplan.units import COUNTS as COUNTS
     from memplan.units import COUNTS_IN_TOKENS as COUNTS_IN_TOKENS
     from memplan.units import GB as GB
@@ -273,6 +278,7 @@ _NAMES: dict[str, str] = {
         "stage_sentence stage_words usable_words verdict_sentence"
     ),
     "term_looks": "TERM_LOOKS TermLook contrast text_on",
+    "translation": "install_catalog tr tr_later tr_n translated",
     "version": "PLAN_SUFFIX",
     "units": "COUNTS COUNTS_IN_TOKENS GB GIB UNIT_BYTES UNIT_NAMES Unit format_bytes format_count parse_count to_unit",
 }

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from PySide6.QtCore import QEvent, QSize, QTimer, Signal
 from PySide6.QtWidgets import QApplication
 
+from memplan_gui.language import speak
 from memplan_gui.mistakes import Mistakes
 from memplan_gui.settings import Settings
 from memplan_gui.theme import Theme, ThemeChoice
@@ -56,6 +57,7 @@ def start(options: Options) -> int:
     app = Application(sys.argv[:1])
     app.setApplicationName("memplan")
     app.setDesktopFileName("memplan")
+    speak(app)
     settings = Settings(forgotten=for_picture)
     windows = Windows(Theme(app, options.theme or settings.theme), settings, keeps=not for_picture)
     mistakes = Mistakes(

@@ -23,6 +23,7 @@ from memplan_gui.document import PlanDocument
 from memplan_gui.first_plan import EXAMPLE, EXAMPLES
 from memplan_gui.help_window import HelpWindow
 from memplan_gui.icons import IN_STYLE_SHEET, TINTED, icon_file
+from memplan_gui.language import read_catalog
 from memplan_gui.mistakes import tell_qt_message
 from memplan_gui.presenters.help import PAGES, HelpPages
 from memplan_gui.settings import Settings
@@ -51,6 +52,7 @@ def steps() -> Iterator[Step]:
     yield "examples", _examples
     yield "fonts", _fonts
     yield "icons", _icons
+    yield "translations", _translations
     theme = Theme(app, "light")  # type: ignore[arg-type]  # it is this application, or a test's own
     window = Window(theme, Settings(forgotten=True))
     yield "window", partial(_open, window)
@@ -98,6 +100,17 @@ def _icons() -> str:
         if _num_colours(QIcon(str(file)).pixmap(48).toImage()) < 2 or QImageReader(str(file)).read().isNull():
             raise RuntimeError(f"{file.name} cannot be drawn")
     return str(len(files))
+
+
+def _translations() -> str:
+    """Read every catalog that is there; which languages there are, nobody promised."""
+    files = sorted((resource("catalog").parent / "translations").rglob("memplan.mo"))
+    for file in files:
+        try:
+            read_catalog(file)
+        except Exception as error:
+            raise RuntimeError(f"{file} is damaged: {type(error).__name__}") from error
+    return f"English and {len(files)} others"
 
 
 def _open(window: Window) -> str:

@@ -19,7 +19,7 @@ def test_window_views_and_pictures_pass(qapp: QApplication) -> None:
     for title, attempt in self_test.steps():
         attempt()
         tried.append(title)
-    assert tried[:4] == ["Qt's plug-ins", "examples", "fonts", "icons"]
+    assert tried[:5] == ["Qt's plug-ins", "examples", "fonts", "icons", "translations"]
     assert {"view Memory", "view Compare", "sheet as PDF, PNG and SVG", "sheet on paper"} <= set(tried)
     qapp.setStyleSheet("")
 

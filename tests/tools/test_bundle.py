@@ -135,3 +135,16 @@ def test_the_head_of_an_appimage_ends_with_its_table_and_says_nothing_of_the_car
     program = header + names + b"gh-releases|them" + b"".join(one.ljust(64, b"\0") for one in sections)
     runtime = module("linux/appimage_runtime").runtime_of(program + b"hsqs and its files")
     assert runtime == program.replace(b"gh-releases|them", bytes(16))
+
+
+def test_the_bundle_has_qts_words_in_memplans_languages_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    contents = module("bundle_contents")
+    catalog = tmp_path / "pt_BR" / "LC_MESSAGES" / "memplan.mo"
+    catalog.parent.mkdir(parents=True)
+    catalog.touch()
+    monkeypatch.setattr(contents, "TRANSLATIONS", tmp_path)
+    folder = "PySide6/Qt/translations"
+    assert contents.is_wanted(f"{folder}/qtbase_pt_BR.qm")
+    assert not any(contents.is_wanted(f"{folder}/{name}.qm") for name in ("qtbase_de", "qtbase_pt_PT", "qt_pt_BR"))
+    assert contents.is_wanted("resources/translations/pt_BR/LC_MESSAGES/memplan.mo")
+    assert not contents.is_wanted("resources/translations/memplan.pot")
