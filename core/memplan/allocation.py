@@ -254,7 +254,8 @@ def _frozen_layers(scenario: Scenario, stage: Stage) -> int:
 
 def _states(chosen: ChosenModel, stage: Stage, setup: Setup, scenario: Scenario) -> States:
     part = stage.part
-    exact = exact_states(part, setup, scenario.training, _frozen_layers(scenario, stage))
+    flat = scenario.hardware.sharding.strategy in ("zero1", "zero2", "zero3")
+    exact = exact_states(part, setup, scenario.training, _frozen_layers(scenario, stage), flat=flat)
     if chosen.exact:
         return exact
     assumed = total(part)

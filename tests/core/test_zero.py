@@ -176,3 +176,23 @@ def test_a_map_counts_the_same_buckets(strategy: str) -> None:
         for column, sequence in enumerate(found.sequences):
             one = scenario(strategy, checkpointing="full", micro_batch=batch, sequence_length=sequence)
             assert int(found.need_bytes[row, column]) == pytest.approx(estimate(one).need_bytes, rel=1e-4)
+
+
+def states_per_value(optimizer: str, strategy: str, trainer: str = "accelerate") -> float:
+    found = answer(strategy, optimizer=optimizer, trainer=trainer)
+    states = next(term.largest_bytes for term in found.terms if term.name == "optimizer states")
+    return 8 * states / PARAMETERS
+
+
+@pytest.mark.parametrize("strategy", ["zero1", "zero2", "zero3"])
+def test_flat_partitions_hide_embeddings_and_rows_from_an_optimizer(strategy: str) -> None:
+    """DeepSpeed 0.19 hands over flat fp32 partitions: bitsandbytes finds no embedding in them, whose states the Trainer
+    would have kept in fp32, and Adafactor finds a vector, whose squares it keeps whole."""
+    assert states_per_value("adamw_8bit", strategy) == pytest.approx(2 * (1 + 4 / 256), rel=0.002)
+    assert states_per_value("adafactor", strategy) == pytest.approx(4, rel=0.002)
+
+
+def test_the_trainer_lets_logits_go_under_deepspeed_too() -> None:
+    """transformers 5.24: compute_loss returns the loss alone; DeepSpeed's engine holds no outputs either."""
+    held, gone = (at(answer("zero2", trainer=name), "backward", "logits and loss") for name in ("none", "accelerate"))
+    assert held - gone == 2048 * 128_256 * 2

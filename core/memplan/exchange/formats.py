@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from memplan.errors import MemplanError
 from memplan.exchange import (
@@ -19,10 +19,11 @@ from memplan.exchange import (
     torchtitan,
     torchtune,
     unsloth,
+    unsloth_program,
 )
 from memplan.exchange.documents import Document
 from memplan.exchange.notes import ImportNote
-from memplan.exchange.reading import Keys, Reading
+from memplan.exchange.reading import Keys, Reading, known_keys
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +40,7 @@ class Format:
 
 FORMATS = (
     Format("safetensors weights", "transformers", False, hf_model.are_weights, hf_model.read_weights),
+    Format("Unsloth arguments", "unsloth_program+trl", True, unsloth_program.recognises, unsloth_program.read),
     Format("PEFT adapter", "peft", False, peft_adapter.recognises, peft_adapter.read),
     Format("Hugging Face model", "transformers", False, hf_model.recognises, hf_model.read),
     Format("torchtune YAML", "torchtune", True, torchtune.recognises, torchtune.read),
@@ -58,11 +60,14 @@ FORMATS = (
 
 
 def read_all(document: Document) -> list[Reading]:
-    """Read a file, and DeepSpeed's configuration where a trainer's file holds it whole instead of its path.
+    """Read a file, and what it holds of another format: DeepSpeed's configuration instead of its path, or an adapter's
+    arguments among the Trainer's.
 
     Raises:
         MemplanError: as read_document.
     """
+    if holds_both(document):
+        return _read_both(document)
     reading = read_document(document)
     within = document.content.get("deepspeed")
     if not (reading.trains and isinstance(within, dict) and within):
@@ -72,6 +77,24 @@ def read_all(document: Document) -> list[Reading]:
     deepspeed_engine.read(keys, document)
     keys.finish()
     return [reading, engine]
+
+
+def holds_both(document: Document) -> bool:
+    """Whether the Trainer's arguments and an adapter's stand in one file, as programs of people's own have them."""
+    content = document.content
+    both = hf_trainer.recognises(document) and peft_adapter.has_adapter(content) and "peft_type" not in content
+    return both and not unsloth_program.recognises(document)
+
+
+def _read_both(document: Document) -> list[Reading]:
+    of_adapter = known_keys("peft") - known_keys("trl") | set(peft_adapter.BESIDE_OTHERS)
+    apart = {key: value for key, value in document.content.items() if key in of_adapter}
+    rest = {key: value for key, value in document.content.items() if key not in of_adapter}
+    adapter = Reading(document.file, "PEFT adapter", "peft", trains=False)
+    keys = Keys(adapter, apart)
+    peft_adapter.read(keys, document)
+    keys.finish()
+    return [*read_all(replace(document, content=rest)), adapter]
 
 
 def read_document(document: Document) -> Reading:

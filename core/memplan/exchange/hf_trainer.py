@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from memplan.exchange.documents import Document
-from memplan.exchange.generations import CHECKPOINTS_SINCE, state_generation
+from memplan.exchange.generations import CHECKPOINTS_SINCE, Before, state_generation
 from memplan.exchange.notes import Stated
 from memplan.exchange.reading import Keys
 from memplan.exchange.trainer_terms import (
@@ -22,7 +22,7 @@ from memplan.exchange.trainer_terms import (
     state_targets,
 )
 
-_TRAINER_SIGNS = ("per_device_train_batch_size", "per_gpu_train_batch_size", "gradient_checkpointing", "output_dir")
+TRAINER_SIGNS = ("per_device_train_batch_size", "per_gpu_train_batch_size", "gradient_checkpointing", "output_dir")
 _TRL_SIGNS = (
     *("max_length", "max_prompt_length", "max_completion_length", "packing", "use_peft", "lora_r"),
     *("num_generations", "beta", "dataset_mixer", "dataset_mixture", "model_init_kwargs", "assistant_only_loss"),
@@ -32,7 +32,7 @@ _TRL_SIGNS = (
 
 def recognises(document: Document) -> bool:
     """Whether it holds the Trainer's arguments."""
-    return any(sign in document.content for sign in _TRAINER_SIGNS)
+    return any(sign in document.content for sign in TRAINER_SIGNS)
 
 
 def is_trl(document: Document) -> bool:
@@ -68,10 +68,30 @@ def read_trl(keys: Keys, document: Document) -> None:
     adapted = _read_adapter(keys)
     reading.default("training.gradient_accumulation", 1, "the Trainer's default")
     rows = _read_method(keys, document, adapted=adapted)
+    _state_loss(keys, before)
     if (host := keys.switch("activation_offloading")) and host.value:
         reading.state("hardware.offload.activations", host)
     checkpoints = before is None or before.version > CHECKPOINTS_SINCE
     _read_common(keys, batch_rows=rows, checkpointing=checkpoints, mixed="bf16")
+
+
+def _state_loss(keys: Keys, before: Before | None) -> None:
+    """Tiles of logits that are never whole: SFT's default since TRL 1.7, every trainer's with a head since 1.15.
+
+    They hold a 256 MiB tile and gradients in fp32 where Liger's loss holds a smaller one and gradients in 16 bit.
+    Source: trl 0.29 to 1.16, trainer/sft_trainer.py and sft_config.py (loss_type), kernels/chunked_logprob.py.
+    """
+    reading, kind, smooths = keys.reading, keys.any("loss_type"), keys.number("label_smoothing_factor")
+    if kind is not None and kind.value == "chunked_nll":
+        reading.state("training.loss", kind, value="fused")
+    elif before is not None:
+        why = f"TRL before {before.words}, as {before.key} tells, makes whole logits"
+        reading.default("training.loss", "plain", why)
+    elif smooths is not None and smooths.value > 0:
+        reading.default("training.loss", "plain", "TRL makes whole logits to smooth labels")
+    else:
+        why = "TRL since 1.15 (SFT since 1.7) makes logits in tiles: counted as Liger's; before, plain"
+        reading.default("training.loss", "fused", why)
 
 
 def _read_model_kwargs(keys: Keys) -> None:
@@ -99,7 +119,7 @@ def _read_adapter(keys: Keys) -> bool:
         keys.number("lora_dropout")
         return False
     reading.state("training.method", uses, value="lora")
-    _state_bits(keys, four, eight)
+    state_bits(keys, four, eight)
     reading.default("training.quantization.fp32_unquantized", False, "TRL leaves embeddings, head and norms as loaded")
     state_adapter(keys, rank)
     reading.default("training.lora.rank", 16, "TRL's default")
@@ -109,7 +129,8 @@ def _read_adapter(keys: Keys) -> bool:
     return True
 
 
-def _state_bits(keys: Keys, four: Stated | None, eight: Stated | None) -> None:
+def state_bits(keys: Keys, four: Stated | None, eight: Stated | None) -> None:
+    """Take bitsandbytes' packing by its own arguments."""
     reading = keys.reading
     if four and four.value:
         kind = keys.text("bnb_4bit_quant_type")
@@ -134,10 +155,6 @@ def _read_method(keys: Keys, document: Document, *, adapted: bool) -> int:
         return 1
     reading.state("training.sequence_length", whole)
     reading.default("training.sequence_length", 1024, "TRL's default (max_length)")
-    loss = keys.text("loss_type")
-    if loss is not None and loss.value == "chunked_nll":
-        reading.state("training.loss", loss, value="chunked")
-    reading.default("training.loss", "plain", "logits are counted whole; newer TRL computes SFT's in chunks")
     unpaired = next((keys.any(name) for name in ("desirable_weight", "undesirable_weight") if keys.has(name)), None)
     pairs = next((keys.any(name) for name in _PAIR_SIGNS if keys.has(name)), None)
     if pairs is None and unpaired is None:

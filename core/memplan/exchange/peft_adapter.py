@@ -2,18 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from memplan.exchange.documents import Document
+from memplan.exchange.hf_trainer import TRAINER_SIGNS, state_bits
 from memplan.exchange.notes import Stated
 from memplan.exchange.reading import Keys
 from memplan.exchange.trainer_terms import state_adapter, state_targets
+
+BESIDE_OTHERS = (
+    *("lora_alpha", "lora_dropout", "use_dora", "use_rslora", "load_in_4bit", "load_in_8bit"),
+    *("bnb_4bit_quant_type", "bnb_4bit_use_double_quant", "bnb_4bit_compute_dtype"),
+)
+"""What belongs to an adapter and its base where the Trainer's arguments stand in the same file: bitsandbytes' too."""
 
 _LORA_LIKE = ("LORA", "ADALORA")
 
 
 def recognises(document: Document) -> bool:
-    """Whether it is an adapter's configuration: by PEFT's own key, or by the keys that every LoRA has."""
+    """Whether it is an adapter's configuration: by PEFT's own key, or by the keys that every LoRA has.
+
+    Beside a trainer's own keys they are that trainer's file, which holds an adapter's arguments as well.
+    """
     content = document.content
-    return "peft_type" in content or ("r" in content and "lora_alpha" in content and "target_modules" in content)
+    if "peft_type" in content:
+        return True
+    return has_adapter(content) and "target_modules" in content and not any(key in content for key in TRAINER_SIGNS)
+
+
+def has_adapter(content: Mapping[str, Any]) -> bool:
+    """Whether an adapter's arguments stand among others."""
+    return "r" in content and "lora_alpha" in content
 
 
 def read(keys: Keys, document: Document) -> None:
@@ -34,6 +54,8 @@ def read(keys: Keys, document: Document) -> None:
         reading.default("training.lora.rank", 8, "PEFT's default")
     state_targets(reading, keys.any("target_modules"))
     reading.state("training.lora.modules_to_save", keys.names("modules_to_save"))
+    state_bits(keys, keys.switch("load_in_4bit"), keys.switch("load_in_8bit"))
+    keys.text("bnb_4bit_compute_dtype")
     bias = keys.text("bias")
     if bias and bias.value != "none":
         reading.leave_out(bias, "biases that train are not counted")

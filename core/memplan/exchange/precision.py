@@ -15,6 +15,8 @@ from typing import Any
 
 from memplan.exchange.generations import KBIT_UNTIL
 
+_WRAPS = "accelerate wraps forward in autocast"
+_KEEPS_LOSS = "the Trainer keeps the loss alone, and lets the logits go"
 FSDP = ("fsdp1", "fsdp2")
 DEEPSPEED = ("zero1", "zero2", "zero3")
 
@@ -58,8 +60,8 @@ def precision_in_force(given: Mapping[str, Any], method: str, strategy: str) -> 
     yield InForce("training.master_weights", False, "the weights that train are the only ones")
     if sharded:
         yield InForce("hardware.sharding.mixed_precision", mixed != "no", "FSDP computes in the mixed precision")
-    if mixed != "no" and trainer != "trl":
-        yield InForce("training.trainer", "accelerate", "accelerate wraps forward in autocast")
+    if trainer != "trl" and (mixed != "no" or "trainer" in given):
+        yield InForce("training.trainer", "accelerate", _KEEPS_LOSS if mixed == "no" else _WRAPS)
     if trainer == "trl":
         yield from _by_trl(given, mixed, method, sharded=sharded)
     if adapters:
@@ -94,6 +96,7 @@ def _by_trl(given: Mapping[str, Any], mixed: str, method: str, *, sharded: bool)
             yield InForce("training.trainer", "trl", why)
             return
     if mixed == "no":
+        yield InForce("training.trainer", "accelerate", _KEEPS_LOSS)
         return
     if method != "qlora":
         yield InForce("training.trainer", "trl", "TRL's trainers run under accelerate, which wraps forward in autocast")
@@ -109,7 +112,7 @@ def _under_deepspeed(
         yield InForce("training.weights_dtype", loaded, why)
         yield InForce("training.master_weights", False, "under torch_autocast the weights that train are the only ones")
         yield InForce("training.autocast", cast, "DeepSpeed's torch_autocast")
-        yield InForce("training.trainer", "none", "DeepSpeed's engine runs forward itself")
+        yield _loop_of(given)
         if adapters:
             yield InForce("training.lora.adapter_dtype", "fp32", "PEFT makes adapters fp32 whatever the base is")
         return
@@ -120,10 +123,20 @@ def _under_deepspeed(
         yield InForce("training.weights_dtype", mixed, "DeepSpeed casts the whole module")
         yield InForce("training.master_weights", True, "DeepSpeed keeps fp32 copies of what trains")
     yield InForce("training.autocast", "none", "DeepSpeed's engine computes in the weights' dtype")
-    yield InForce("training.trainer", "none", "DeepSpeed's engine runs forward without autocast")
+    yield _loop_of(given)
     if adapters:
         dtype = "fp32" if mixed == "no" else mixed
         yield InForce("training.lora.adapter_dtype", dtype, "DeepSpeed casts adapters with the rest")
+
+
+def _loop_of(given: Mapping[str, Any]) -> InForce:
+    """Whose loop calls DeepSpeed's engine, which hands on what the model returns and keeps none of it.
+
+    Sources: transformers 5.24, Trainer.training_step and compute_loss; DeepSpeed 0.19, engine.py (forward).
+    """
+    if "trainer" in given:
+        return InForce("training.trainer", "accelerate", f"{_KEEPS_LOSS}; DeepSpeed's engine runs forward itself")
+    return InForce("training.trainer", "none", "no trainer's file says whose loop it is, so the outputs may be held")
 
 
 def _under_megatron(mixed: str) -> Iterator[InForce]:

@@ -199,9 +199,9 @@ class Keys:
 
 @cache
 def known_keys(format_id: str) -> frozenset[str]:
-    """The names of a format's keys, from its library."""
-    content = json.loads(resource("exchange", "keys.json").read_text(encoding="utf-8"))
-    return frozenset(content["formats"][format_id]["keys"])
+    """The names of a format's keys, from its library; of "one+other" those of both."""
+    formats = json.loads(resource("exchange", "keys.json").read_text(encoding="utf-8"))["formats"]
+    return frozenset(key for one in format_id.split("+") for key in formats[one]["keys"])
 
 
 def _is_auto(value: Any) -> bool:

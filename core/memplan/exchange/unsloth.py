@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from memplan.exchange.documents import Document
 from memplan.exchange.notes import Stated
-from memplan.exchange.reading import Keys
+from memplan.exchange.reading import Keys, Reading
 from memplan.exchange.trainer_terms import state_adapter, state_targets
 
 
@@ -17,7 +17,7 @@ def recognises(document: Document) -> bool:
     return isinstance(training, dict) and ("training_type" in training or "load_in_4bit" in training)
 
 
-_TARGETS = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")
+TARGETS = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")
 
 
 def read(keys: Keys, document: Document) -> None:
@@ -43,14 +43,19 @@ def read(keys: Keys, document: Document) -> None:
     reading.default("training.micro_batch", 2, "Unsloth's default")
     reading.state("training.gradient_accumulation", training.whole("gradient_accumulation_steps"))
     reading.default("training.gradient_accumulation", 4, "Unsloth's default")
-    _read_checkpointing(training)
+    state_checkpointing(training, "gradient_checkpointing")
     reading.default("training.optimizer", "adamw_8bit", "Unsloth Studio's default (adamw_8bit)")
     reading.default("training.autocast", "bf16", "its Trainer runs under bf16 autocast")
+    state_kernels(reading)
+    reading.default("hardware.devices", 1, "Unsloth Studio trains on one device")
+
+
+def state_kernels(reading: Reading) -> None:
+    """Take down what Unsloth runs whatever a file says."""
     reading.default("training.trainer", "accelerate", "transformers' Trainer runs it")
     reading.default("training.kernels", "unsloth", "its own kernels")
     reading.default("training.loss", "fused", "Unsloth's own loss makes no whole logits")
     reading.default("training.attention", "sdpa", "flash attention or sdpa, whichever is there; they keep as much")
-    reading.default("hardware.devices", 1, "Unsloth Studio trains on one device")
 
 
 def _read_full(reading_keys: Keys, kind: Stated | None, four: Stated | None) -> None:
@@ -79,12 +84,13 @@ def _read_adapter(adapter: Keys, kind: Stated | None, four: Stated | None) -> No
     every = adapter.switch("vision_all_linear")
     if every and every.value and "training.lora.targets" not in reading.stated:
         reading.state("training.lora.targets", every, value="all-linear")
-    reading.default("training.lora.targets", _TARGETS, "Unsloth's default")
+    reading.default("training.lora.targets", TARGETS, "Unsloth's default")
     reading.default("training.lora.adapter_dtype", "fp32", "Unsloth trains adapters in fp32")
 
 
-def _read_checkpointing(training: Keys) -> None:
-    reading, kept = training.reading, training.text("gradient_checkpointing")
+def state_checkpointing(training: Keys, *names: str) -> None:
+    """Take what is kept of activations: "unsloth" moves it to the host."""
+    reading, kept = training.reading, training.text(*names)
     word = kept.value.lower() if kept else "unsloth"
     values = {"unsloth": "offload", "true": "full", "1": "full", "yes": "full"}
     off = ("none", "false", "0", "no", "off")

@@ -67,11 +67,16 @@ def exact_states(
     frozen_layers: int,
     shards: int = 1,
     expert_parallel: int = 1,
+    *,
+    flat: bool = False,
 ) -> States:
     """States tensor by tensor; with shards, of the device that holds the largest part of each.
 
     Tensors are cut along their first axis. Packed values lie in one column of bytes, which is cut evenly.
     Experts that `expert_parallel` devices share out already are cut among the others alone.
+    Of flat partitions an optimizer knows neither rows nor columns, nor which of them are embeddings.
+    Source: DeepSpeed 0.19, stage_1_and_2.py and stage3.py (the groups' params become flat fp32 partitions);
+    bitsandbytes 0.50, optim/optimizer.py (check_overrides, which looks for the module's own weight in the groups).
     """
     # What is kept of a step plays no part here: set-ups that differ in nothing else share their states.
     plain = replace(
@@ -94,9 +99,10 @@ def exact_states(
         gradients_dtype=training.gradients_dtype,
         quantization=training.quantization,
         kernels=training.kernels,
-        trainer=training.trainer,
+        trainer="none" if flat else training.trainer,
     )
-    return _exact_states(architecture, plain, recipe, frozen_layers, shards, expert_parallel)
+    flattened = flat and RULES[training.optimizer].format == "factored"
+    return _exact_states(architecture, plain, recipe, frozen_layers, shards, expert_parallel, flattened)
 
 
 @lru_cache(maxsize=1024)
@@ -107,8 +113,11 @@ def _exact_states(
     frozen_layers: int,
     shards: int,
     expert_parallel: int,
+    flattened: bool,
 ) -> States:
     tensors = held_tensors(architecture, setup, frozen_layers)
+    if flattened:
+        tensors = tuple(replace(t, shape=(t.values,)) if t.trains else t for t in tensors)
     if shards > 1:
         fewer = shards // expert_parallel
         tensors = tuple(t if t.packed else sharded_tensor(t, fewer if t.of_experts else shards) for t in tensors)

@@ -237,8 +237,9 @@ class Training(BaseModel):
         "none",
         title="Trainer",
         description=(
-            "accelerate wraps forward in autocast and turns its outputs to fp32. trl does so too, and QLoRA keeps "
-            "norms in fp32 and the rest of what is not quantised in 16 bit."
+            "none holds the model's outputs through backward. accelerate, under transformers' Trainer, keeps the loss "
+            "alone, and wraps forward in autocast where there is one. trl does so too, and QLoRA keeps norms in fp32 "
+            "and the rest of what is not quantised in 16 bit."
         ),
     )
 
