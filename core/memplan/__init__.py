@@ -134,6 +134,12 @@ if TYPE_CHECKING:  # The same names for type checkers and editors; a test holds 
     from memplan.nearest_evidence import evidence_differences as evidence_differences
     from memplan.nearest_evidence import evidence_group_name as evidence_group_name
     from memplan.nearest_evidence import nearest_evidence as nearest_evidence
+    from memplan.number_style import PLAIN_NUMBERS as PLAIN_NUMBERS
+    from memplan.number_style import NumberStyle as NumberStyle
+    from memplan.number_style import number as number
+    from memplan.number_style import once_a_style as once_a_style
+    from memplan.number_style import plain_numbers as plain_numbers
+    from memplan.number_style import set_screen_numbers as set_screen_numbers
     from memplan.plan.edit import facts_at as facts_at
     from memplan.plan.edit import field_at as field_at
     from memplan.plan.edit import replaced as replaced
@@ -257,6 +263,7 @@ _NAMES: dict[str, str] = {
     ),
     "memory_map": "MAP_VERDICTS MemoryMap memory_map",
     "model_file": "parse_config read_config",
+    "number_style": "PLAIN_NUMBERS NumberStyle number once_a_style plain_numbers set_screen_numbers",
     "plan.edit": "facts_at field_at replaced value_at",
     "plan.field_facts": "FieldFacts",
     "plan.file": "load_plan parse_plan plan_bytes save_plan",

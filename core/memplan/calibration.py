@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from memplan.memory.process import SLACK_HIGH, SLACK_LOW, Overheads
+from memplan.number_style import number
 from memplan.plan.measured import Measured
 from memplan.plan.scenario import Scenario
 from memplan.result import Estimate, Measurement, Need
@@ -103,7 +104,7 @@ def _tensors(estimate: Estimate, measured: int, estimated: int, unit: Unit) -> s
     if abs(share) <= _SAME:
         return f"Tensors agree with {told} within 1%."
     more = "more" if off > 0 else "less"
-    words = f"Tensors took {abs(share):.1%} {more} than {told}"
+    words = f"Tensors took {number(abs(share), '.1%')} {more} than {told}"
     like = _like(estimate, abs(off))
     if like:
         return f"{words}: {format_bytes(abs(off), unit)} is about {like}."

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import Any
 
 from memplan.architecture import stacks
@@ -16,6 +15,7 @@ from memplan.architecture.parts import Architecture
 from memplan.catalog import CatalogModel
 from memplan.catalog import model as catalog_model
 from memplan.errors import ConfigError
+from memplan.number_style import once_a_style, plain_numbers
 from memplan.plan.model_choice import ModelChoice
 from memplan.plan.training import Kernels
 from memplan.result import Advice
@@ -68,7 +68,7 @@ def _config_name(config: Mapping[str, Any]) -> str:
     return str(name)
 
 
-@lru_cache(maxsize=512)
+@once_a_style
 def _from_catalog(name: str) -> ChosenModel:
     entry = catalog_model(name)
     known = entry.parameters.total
@@ -107,9 +107,10 @@ def _from_config(name: str, config: Mapping[str, Any]) -> ChosenModel:
     return ChosenModel(name, architecture, total(architecture), exact=True, advice=advice)
 
 
-@lru_cache(maxsize=512)
+@once_a_style
 def _from_size(name: str, parameters: int, layers: int | None, hidden: int | None, vocab: int | None) -> ChosenModel:
-    name = name or counted(parameters, "parameter")
+    with plain_numbers():  # a name, wherever it stands
+        name = name or counted(parameters, "parameter")
     if layers and hidden and vocab:
         architecture = _llama_of(parameters, layers, hidden, vocab)
         advice = Advice("model.parameters", "Activations are those of a llama-like model of this shape.")

@@ -14,6 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from memplan.errors import MemplanError
+from memplan.number_style import number
 from memplan.units import MB
 
 _READ_WORDS: dict[int, tuple[str, str]] = {
@@ -80,7 +81,7 @@ def read_file(path: Path, *, limit_bytes: int, what: str, error: type[MemplanErr
         raise error(f"{str(path)!r} is not the name of a file: {problem}.") from problem
     if size > limit_bytes:
         raise error(
-            f"is {size / MB:,.1f} MB; {what} takes at most {limit_bytes / MB:,.0f} MB.",
+            f"is {number(size / MB, ',.1f')} MB; {what} takes at most {number(limit_bytes / MB, ',.0f')} MB.",
             place=str(path),
             remedy="Check that it is the right file.",
         )

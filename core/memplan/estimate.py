@@ -11,6 +11,7 @@ from memplan.calibration import calibrated, measurement_of
 from memplan.catalog import Device
 from memplan.catalog import device as device_of
 from memplan.checks import advice
+from memplan.chosen_model import chosen_model
 from memplan.explain import terms_of
 from memplan.extrapolation import extrapolations
 from memplan.memory.host import host_memory
@@ -26,6 +27,7 @@ from memplan.memory.process import (
 )
 from memplan.memory.setup import Setup
 from memplan.misreadings import misreadings
+from memplan.number_style import once_a_style
 from memplan.parallel_checks import padding_advice
 from memplan.plan.scenario import Scenario
 from memplan.recipe import recipe_of
@@ -56,7 +58,7 @@ def estimate(scenario: Scenario) -> Estimate:
     peak = max((*first, *instants), key=lambda one: one.total_bytes)
     roomy, usable = need_of(allocated, over), usable_bytes(device, hardware)
     need = calibrated(roomy, allocated, peak.total_bytes, over, scenario.measured)
-    unproven = (*chosen.advice, *extrapolations(scenario, chosen.architecture, device))
+    unproven = (*chosen.advice, *extrapolations(scenario, chosen.architecture, device))  # its words are said below
     return Estimate(
         name=scenario.name,
         model_name=chosen.name,
@@ -66,7 +68,7 @@ def estimate(scenario: Scenario) -> Estimate:
         instants=instants,
         first_step=first,
         peak=peak,
-        explain=cache(lambda: terms_of(chosen, setup, scenario, whole, line, (*first, *instants), peak)),
+        explain=once_a_style(lambda: terms_of(chosen, setup, scenario, whole, line, (*first, *instants), peak)),
         walk_course=cache(lambda: _course(held, over)),
         process=process_of(allocated, over, device.framework_total_bytes),
         need=need,
@@ -79,13 +81,15 @@ def estimate(scenario: Scenario) -> Estimate:
         stages=held.stages,
         host=host_memory(held.states, scenario, line.on_host),
         measured=measurement_of(scenario, allocated, roomy, need),
-        warnings=(*unproven, *_advice(asked, held, device, need.low)),
+        advise=once_a_style(lambda: tuple(_advice(asked, held, device, need.low))),
     )
 
 
 def _advice(scenario: Scenario, held: Allocation, device: Device, need_bytes: int) -> Iterator[Advice]:
-    """What is unwise, then what may be meant otherwise."""
+    """What was assumed, what is unwise, then what may be meant otherwise."""
     architecture, walked = held.chosen.architecture, held.timeline.walked
+    yield from chosen_model(scenario.model).advice
+    yield from extrapolations(held.scenario, architecture, device)
     yield from advice(scenario, held.setup, architecture, device)
     yield from padding_advice(scenario, held.setup, held.stage.part, need_bytes)
     yield from misreadings(scenario, architecture, held.states.weights, walked.copied_bytes)

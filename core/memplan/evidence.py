@@ -15,6 +15,7 @@ from typing import Any, Literal, TypeVar
 
 from memplan.choice_titles import choice_words
 from memplan.errors import MemplanError
+from memplan.number_style import number
 from memplan.resources import resource
 
 EvidenceKind = Literal["traced", "measured"]
@@ -162,7 +163,7 @@ _FIELD_WORDS: Mapping[str, str] = {
     "optimizer": "{}",
     "optimizer_impl": "{} optimizer",
     "micro_batch": "micro-batch {}",
-    "sequence_length": "{:,} tokens",
+    "sequence_length": "{} tokens",
     "gradient_accumulation": "accumulation {}",
     "checkpointing": "{} checkpointing",
     "attention": "{} attention",
@@ -201,6 +202,8 @@ def _value_words(name: str, value: Any) -> str:
     shown = " and ".join(value) if isinstance(value, list) else value
     if name in ("method", "strategy", "optimizer"):
         shown = choice_words(name, value)
+    if name == "sequence_length":
+        shown = number(value)
     return _FIELD_WORDS.get(name, f"{words} {{}}").format(shown)
 
 

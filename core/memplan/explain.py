@@ -25,6 +25,7 @@ from memplan.memory.states import held_tensors, packed_scale_bytes, weight_bytes
 from memplan.memory.step import Passes
 from memplan.memory.zero import buckets_in_words
 from memplan.number_formats import BYTES_PER_VALUE
+from memplan.number_style import number
 from memplan.plan.scenario import Scenario
 from memplan.plan.training import Training
 from memplan.result import TERMS, UNTIL_FORWARD_ENDS, Instant, LedgerRow, Term, TermName
@@ -101,30 +102,32 @@ def _share_in_words(whole: int, largest: int) -> str:
     )
 
 
-def _count(number: int) -> str:
-    return f"{number:,}"
-
-
 def _formula(
     name: TermName, chosen: ChosenModel, setup: Setup, training: Training, states: States, line: Timeline
 ) -> tuple[str, str]:
     if name == "weights":
-        held = f"{_count(chosen.parameters)} parameters"
+        held = f"{number(chosen.parameters)} parameters"
         if setup.packed:
             return f"{held}: matrices of the layers in 4 bit with their scales, the rest in {setup.unpacked_dtype}", (
                 "bitsandbytes 0.50.2, quantize_4bit"
             )
-        return f"{held} × {states.weights / max(1, chosen.parameters):.3g} bytes ({setup.weights_dtype})", "exact count"
+        return (
+            f"{held} × {number(states.weights / max(1, chosen.parameters), '.3g')} bytes ({setup.weights_dtype})",
+            "exact count",
+        )
     if name == "adapters":
-        return f"{_count(states.adapter_parameters)} parameters in {setup.adapter_dtype}", "rank × (inputs + outputs)"
+        return f"{number(states.adapter_parameters)} parameters in {setup.adapter_dtype}", "rank × (inputs + outputs)"
     if name == "gradients":
         per = states.gradients / max(1, states.trainable)
-        return f"{_count(states.trainable)} trainable parameters × {per:.3g} bytes", "PyTorch autograd"
+        return f"{number(states.trainable)} trainable parameters × {number(per, '.3g')} bytes", "PyTorch autograd"
     if name == "optimizer states":
         rule, per = RULES[training.optimizer], states.optimizer / max(1, states.trainable)
-        return f"{_count(states.trainable)} trainable parameters × {per:.3g} bytes ({rule.title})", rule.source
+        return (
+            f"{number(states.trainable)} trainable parameters × {number(per, '.3g')} bytes ({rule.title})",
+            rule.source,
+        )
     if name == "master weights":
-        return f"{_count(states.trainable)} trainable parameters × 4 bytes (fp32)", "DeepSpeed, Megatron-LM"
+        return f"{number(states.trainable)} trainable parameters × 4 bytes (fp32)", "DeepSpeed, Megatron-LM"
     return _passing_formula(name, chosen, setup, training, line)
 
 
@@ -132,17 +135,17 @@ def _passing_formula(
     name: TermName, chosen: ChosenModel, setup: Setup, training: Training, line: Timeline
 ) -> tuple[str, str]:
     batch, sequence = training.micro_batch, training.sequence_length
-    tokens = f"{_count(batch * sequence)} tokens"
+    tokens = f"{number(batch * sequence)} tokens"
     if training.method == "inference" and name in _GENERATION:
         return _inference_formula(name, f"{tokens} of a prompt" if line.decoded else tokens, chosen, training, line)
     if name == "activations":
-        layers = " + ".join(f"{run.count} × {_count(run.walk.kept)}" for run in line.walked.runs[:4])
+        layers = " + ".join(f"{run.count} × {number(run.walk.kept)}" for run in line.walked.runs[:4])
         more = " + …" if len(line.walked.runs) > 4 else ""
         held = "checkpointed inputs, and one layer recomputed" if setup.checkpointing else "tensors that autograd keeps"
         return f"{tokens}; {held}: layers × bytes = {layers}{more}{_copies_in_words(line)}", _TRACES
     if name == "logits and loss":
         return (
-            f"{tokens} × {_count(chosen.architecture.vocab_size)} entries: logits, fp32 copy, log-softmax, gradients",
+            f"{tokens} × {number(chosen.architecture.vocab_size)} entries: logits, fp32 copy, log-softmax, gradients",
             "transformers 5.24, loss_utils.py",
         )
     if name == "temporary buffers":
@@ -155,7 +158,7 @@ def _passing_formula(
 
 def _copies_in_words(line: Timeline) -> str:
     """Autocast's copies of weights that only its cache holds."""
-    copies = [f"{run.count} × {_count(run.walk.cached)}" for run in line.walked.runs if run.walk.cached]
+    copies = [f"{run.count} × {number(run.walk.cached)}" for run in line.walked.runs if run.walk.cached]
     more = " + …" if len(copies) > _MOST_PARTS else ""
     return f"; until forward is over also weights cast to 16 bit: {' + '.join(copies[:_MOST_PARTS])}{more}" * bool(
         copies
@@ -175,10 +178,10 @@ def _inference_formula(
         return f"{tokens}; {words}", _TRACES
     if name == "temporary buffers":
         return "what operations hold while they run; joined keys and values count as cached", _TRACES
-    vocabulary = _count(chosen.architecture.vocab_size)
+    vocabulary = number(chosen.architecture.vocab_size)
     if line.decoded is None:
         return f"{tokens} × {vocabulary} entries: logits of every position", _TRACES
-    rows = f"{_count(training.micro_batch)} × {vocabulary} entries"
+    rows = f"{number(training.micro_batch)} × {vocabulary} entries"
     return f"{rows}: logits of the last position, and fp32 copies of them", "transformers 5.24, generation/utils.py"
 
 
@@ -192,7 +195,7 @@ def _cache_formula(training: Training, line: Timeline) -> str:
     parts = [f"{count} × ({shape}) × {size}" for (shape, size), count in alike.items()]
     more = " + …" if len(parts) > _MOST_PARTS else ""
     of = "tensors of all layers × (sequences × heads × tokens × width) × bytes"
-    tokens = _count(training.sequence_length + 1)
+    tokens = number(training.sequence_length + 1)
     return f"{tokens} tokens of a sequence; {of} = {' + '.join(parts[:_MOST_PARTS])}{more}"
 
 
@@ -226,7 +229,7 @@ def _packed_rows(chosen: ChosenModel, training: Training) -> tuple[LedgerRow, ..
     """Of a model known by its size: the packed weights and their block scales."""
     packed = chosen.parameters // 2
     scales = packed_scale_bytes(chosen.parameters, double_quant=training.quantization.double_quant)
-    shape = _count(chosen.parameters)
+    shape = number(chosen.parameters)
     return (
         LedgerRow("packed weights", shape, training.quantization.format, 1, packed),
         LedgerRow("block scales", shape, "scales of 64 values", 1, scales),

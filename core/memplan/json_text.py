@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 from memplan.errors import MemplanError
+from memplan.number_style import number
 
 MAX_DEPTH = 100
 """Deeper nesting than any plan or model configuration has; readers give up on it at different depths."""
@@ -91,7 +92,7 @@ def decoded(data: bytes, place: str, error: type[MemplanError]) -> str:
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as problem:
-        message = f"is not a text file (byte {problem.start:,} is not UTF-8)."
+        message = f"is not a text file (byte {number(problem.start)} is not UTF-8)."
         raise error(message, place=place, remedy="Check that it is the right file.") from None
     if "\0" in text:
         raise error("is not a text file (it holds zero bytes).", place=place, remedy="Check that it is the right file.")
@@ -101,12 +102,12 @@ def decoded(data: bytes, place: str, error: type[MemplanError]) -> str:
 def _not_json(problem: json.JSONDecodeError, text: str, place: str, error: type[MemplanError]) -> MemplanError:
     if problem.pos >= len(text.rstrip()) or problem.msg.startswith("Unterminated string"):
         return error(
-            f"ends in the middle, at line {text.count(chr(10)) + 1:,}: the file is truncated.",
+            f"ends in the middle, at line {number(text.count(chr(10)) + 1)}: the file is truncated.",
             place=place,
             remedy="Get it again from where it came.",
         )
     what = f"{problem.msg[0].lower()}{problem.msg[1:]}"
-    return error(f"is not JSON: line {problem.lineno:,}, column {problem.colno:,}: {what}.", place=place)
+    return error(f"is not JSON: line {number(problem.lineno)}, column {number(problem.colno)}: {what}.", place=place)
 
 
 def _refuse_special(name: str) -> NoReturn:

@@ -9,6 +9,7 @@ from memplan.memory.moment import Moment
 from memplan.memory.step import Passes
 from memplan.memory.tape import Kept
 from memplan.memory.walk_layer import LayerWalk
+from memplan.number_style import number
 from memplan.result import UNTIL_FORWARD_ENDS, LedgerRow
 
 RECOMPUTED = "recomputed, one layer at a time"
@@ -27,7 +28,7 @@ def in_words(shape: tuple[int, ...]) -> str:
     >>> in_words((2, 4096))
     '2 × 4,096'
     """
-    return " × ".join(f"{size:,}" for size in shape)
+    return " × ".join(number(size) for size in shape)
 
 
 def is_loss(kept: Kept) -> bool:

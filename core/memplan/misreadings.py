@@ -12,6 +12,7 @@ from memplan.architecture.counts import total
 from memplan.architecture.parts import Architecture
 from memplan.memory.sharding import CASTS_WEIGHTS, SHARDS_STATES, SHARDS_WEIGHTS, data_parallel_devices
 from memplan.number_formats import BYTES_PER_VALUE
+from memplan.number_style import number
 from memplan.plan.hardware import Hardware
 from memplan.plan.scenario import Scenario
 from memplan.result import Advice
@@ -78,7 +79,7 @@ def _about_the_loss(scenario: Scenario, architecture: Architecture) -> Iterator[
         return
     if logits >= _LARGE_LOGITS:
         words = (
-            f"{tokens:,} tokens × {architecture.vocab_size:,} words of the vocabulary are logits of "
+            f"{number(tokens)} tokens × {number(architecture.vocab_size)} words of the vocabulary are logits of "
             f"{format_bytes(logits)} in fp32, with a gradient as large; a fused or chunked loss never holds them whole."
         )
         yield Advice("training.loss", words)
@@ -131,8 +132,8 @@ def _about_batches(scenario: Scenario) -> Iterator[Advice]:
     batch, pieces = training.micro_batch, training.gradient_accumulation
     if training.method == "inference" or pieces == 1:
         return
-    factors = [f"{batch:,}", f"{pieces:,}", *([f"{devices:,} {seers}"] if devices > 1 else [])]
-    words = f"One update sees {' × '.join(factors)} = {batch * pieces * devices:,} sequences"
+    factors = [number(batch), number(pieces), *([f"{number(devices)} {seers}"] if devices > 1 else [])]
+    words = f"One update sees {' × '.join(factors)} = {number(batch * pieces * devices)} sequences"
     if batch > 1:
-        words += f"; activations follow the micro-batch of {batch:,}, whatever the accumulation"
+        words += f"; activations follow the micro-batch of {number(batch)}, whatever the accumulation"
     yield Advice("training.gradient_accumulation", f"{words}.")

@@ -11,6 +11,7 @@ from memplan.choice_titles import choice_words
 from memplan.chosen_model import chosen_model
 from memplan.evidence import SET_UP_FACETS, EvidenceGrouping, EvidenceKind, EvidenceRow, evidence_rows, set_up_words
 from memplan.memory.stack import stack_of
+from memplan.number_style import number
 from memplan.plan.scenario import Scenario
 from memplan.units import format_count
 
@@ -121,7 +122,7 @@ def evidence_differences(row: EvidenceRow, scenario: Scenario) -> tuple[str, ...
     if max(row.parameters, place.parameters) > _SAME_SIZE * min(row.parameters, place.parameters):
         words.append(f"{format_count(row.parameters)} parameters")
     if row.tokens != place.tokens:
-        words.append(f"{row.tokens:,} tokens")
+        words.append(f"{number(row.tokens)} tokens")
     return tuple(words)
 
 

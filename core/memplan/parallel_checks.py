@@ -12,6 +12,7 @@ from memplan.memory.setup import Setup
 from memplan.memory.sharding import CUTS_TENSORS, SHARDS_STATES, data_parallel_devices, expert_parallel_of
 from memplan.memory.states import HeldTensor, layer_tensors, sharded_tensor
 from memplan.number_formats import BYTES_PER_VALUE
+from memplan.number_style import number
 from memplan.plan.hardware import Hardware
 from memplan.plan.scenario import Scenario
 from memplan.result import Advice
@@ -54,8 +55,8 @@ def padding_advice(scenario: Scenario, setup: Setup, architecture: Architecture,
     others = "FSDP1 and ZeRO-3 do not pad" + (", expert parallelism pads less" if experts else "")
     yield Advice(
         "hardware.sharding.strategy",
-        f"{rows:,} {of} over {among:,} devices: FSDP2 pads them to a row for each device, so that a layer gathers "
-        f"{format_bytes(padded)} of them and not {format_bytes(plain)}; {others}.",
+        f"{number(rows)} {of} over {number(among)} devices: FSDP2 pads them to a row for each device, so that a layer "
+        f"gathers {format_bytes(padded)} of them and not {format_bytes(plain)}; {others}.",
     )
 
 
@@ -83,17 +84,19 @@ def _about_sizes(scenario: Scenario) -> Iterator[Advice]:
     hardware = scenario.hardware
     together = hardware.tensor_parallel * hardware.pipeline_parallel * hardware.context_parallel
     if together > hardware.devices:
-        words = f"Its parallel sizes take {together:,} devices, and the run has {hardware.devices:,}."
+        words = f"Its parallel sizes take {number(together)} devices, and the run has {number(hardware.devices)}."
         yield Advice("hardware.devices", words)
     elif hardware.devices % together:
         below = hardware.devices // together * together
-        words = f"The parallel sizes take {together:,} devices together, which do not divide {hardware.devices:,}: "
-        yield Advice("hardware.devices", f"{words}{below:,} or {below + together:,} would do.")
+        words = f"The parallel sizes take {number(together)} devices together, which do not divide "
+        words += f"{number(hardware.devices)}: {number(below)} or {number(below + together)} would do."
+        yield Advice("hardware.devices", words)
     elif data_parallel_devices(hardware) % hardware.expert_parallel:
-        words = f"Experts are shared out among data-parallel devices: {data_parallel_devices(hardware):,} here."
+        words = f"Experts are shared out among data-parallel devices: {number(data_parallel_devices(hardware))} here."
         yield Advice("hardware.expert_parallel", words)
     if 1 < hardware.devices_per_node < hardware.tensor_parallel <= hardware.devices:
-        words = f"A node has {hardware.devices_per_node:,} devices: products would wait for the network in every layer."
+        words = f"A node has {number(hardware.devices_per_node)} devices: products would wait for the network in "
+        words += "every layer."
         yield Advice("hardware.tensor_parallel", words)
 
 
@@ -101,13 +104,13 @@ def _about_tensors(scenario: Scenario, architecture: Architecture) -> Iterator[A
     parts = scenario.hardware.tensor_parallel
     heads = {layer.attention.heads for layer in architecture.kinds if not isinstance(layer.attention, StateMixer)}
     if any(count % parts for count in heads):
-        words = f"{_either(heads)} heads can not be divided by {parts:,}."
+        words = f"{_either(heads)} heads can not be divided by {number(parts)}."
         yield Advice("hardware.tensor_parallel", words)
         return
     mixers = [layer.attention for layer in architecture.kinds if isinstance(layer.attention, Attention)]
     shared = {one.kv_heads for one in mixers if one.kv_heads % parts and parts % one.kv_heads}
     if shared:
-        words = f"{_either(shared)} key and value heads can neither be divided by {parts:,} nor repeated evenly."
+        words = f"{_either(shared)} key and value heads can neither be divided by {number(parts)} nor repeated evenly."
         yield Advice("hardware.tensor_parallel", words)
     if parts > 1 and any(isinstance(layer.attention, StateMixer) for layer in architecture.kinds):
         words = "Layers without attention have no rule for their parts: each device is taken to hold them whole."
@@ -117,14 +120,17 @@ def _about_tensors(scenario: Scenario, architecture: Architecture) -> Iterator[A
 def _about_stages(scenario: Scenario, architecture: Architecture) -> Iterator[Advice]:
     stages, layers = scenario.hardware.pipeline_parallel, architecture.num_layers
     if stages > layers:
-        words = f"The model has {layers:,} layers: some stages have none."
+        words = f"The model has {number(layers)} layers: some stages have none."
         yield Advice("hardware.pipeline_parallel", words)
     elif layers % stages:
-        words = f"{layers:,} layers can not be divided by {stages:,}: some stages have one more. Megatron refuses."
+        words = f"{number(layers)} layers can not be divided by {number(stages)}: some stages have one more. "
+        words += "Megatron refuses."
         yield Advice("hardware.pipeline_parallel", words)
     yield from _about_virtual_stages(scenario, layers)
     if stages > 1 and scenario.training.gradient_accumulation < stages and scenario.training.method != "inference":
-        words = f"With fewer micro-batches than the {stages:,} stages of the pipeline, some of them are always idle."
+        words = (
+            f"With fewer micro-batches than the {number(stages)} stages of the pipeline, some of them are always idle."
+        )
         yield Advice("training.gradient_accumulation", words)
     if stages > 1 and scenario.hardware.sharding.strategy in ("zero2", "zero3"):
         words = "DeepSpeed's pipelines take ZeRO-1 alone; they refuse ZeRO-2 and ZeRO-3."
@@ -139,28 +145,31 @@ def _about_virtual_stages(scenario: Scenario, layers: int) -> Iterator[Advice]:
     if stages == 1:
         yield Advice("hardware.virtual_stages", "It takes a pipeline to run parts of the model in turn.")
     elif layers % (stages * parts):
-        words = f"{layers:,} layers can not be divided by {stages:,} stages of {parts:,} parts. Megatron refuses."
+        words = f"{number(layers)} layers can not be divided by {number(stages)} stages of {number(parts)} parts. "
+        words += "Megatron refuses."
         yield Advice("hardware.virtual_stages", words)
     elif scenario.training.gradient_accumulation % stages:
-        words = f"Interleaved stages take a number of micro-batches that {stages:,} divides."
+        words = f"Interleaved stages take a number of micro-batches that {number(stages)} divides."
         yield Advice("training.gradient_accumulation", words)
 
 
 def _about_sequences(scenario: Scenario) -> Iterator[Advice]:
     hardware, tokens = scenario.hardware, scenario.training.sequence_length
     if hardware.context_parallel > tokens:
-        words = f"A sequence has {tokens:,} tokens: some devices get none."
+        words = f"A sequence has {number(tokens)} tokens: some devices get none."
         yield Advice("hardware.context_parallel", words)
     elif hardware.context_parallel > 1 and tokens % (2 * hardware.context_parallel):
-        words = f"Ring attention cuts a sequence in {2 * hardware.context_parallel:,} pieces; pad it to a multiple."
+        words = (
+            f"Ring attention cuts a sequence in {number(2 * hardware.context_parallel)} pieces; pad it to a multiple."
+        )
         yield Advice("training.sequence_length", words)
     if not hardware.sequence_parallel:
         return
     if hardware.tensor_parallel == 1:
         yield Advice("hardware.sequence_parallel", "It takes tensor-parallel devices to divide a sequence among.")
     elif tokens // hardware.context_parallel % hardware.tensor_parallel:
-        words = f"A device's {tokens // hardware.context_parallel:,} tokens can not be divided by "
-        yield Advice("training.sequence_length", f"{words}{hardware.tensor_parallel:,}; pad them to a multiple.")
+        words = f"A device's {number(tokens // hardware.context_parallel)} tokens can not be divided by "
+        yield Advice("training.sequence_length", f"{words}{number(hardware.tensor_parallel)}; pad them to a multiple.")
 
 
 def _about_experts(scenario: Scenario, architecture: Architecture) -> Iterator[Advice]:
@@ -169,7 +178,7 @@ def _about_experts(scenario: Scenario, architecture: Architecture) -> Iterator[A
     if shared_by > 1 and not counts:
         yield Advice("hardware.expert_parallel", "The model has no experts to share out.")
     elif any(count % shared_by for count in counts):
-        words = f"{_either(counts)} experts can not be shared out by {shared_by:,}."
+        words = f"{_either(counts)} experts can not be shared out by {number(shared_by)}."
         yield Advice("hardware.expert_parallel", words)
 
 
@@ -200,4 +209,4 @@ def _about_offload(scenario: Scenario) -> Iterator[Advice]:
 
 
 def _either(counts: set[int]) -> str:
-    return " or ".join(f"{count:,}" for count in sorted(counts))
+    return " or ".join(number(count) for count in sorted(counts))

@@ -290,7 +290,8 @@ class Estimate:
     basis: Basis
     measured: Measurement | None = None
     """What a run was seen to take; None where nothing was measured."""
-    warnings: tuple[Advice, ...] = field(default=())
+    advise: Callable[[], tuple[Advice, ...]] = field(default=tuple, repr=False, compare=False)
+    """Puts `warnings` in words."""
     host: HostMemory = HostMemory({}, 0, 1)
     """What lives in the hosts' memory instead of on the devices."""
     usable_from: UsableFrom | None = None
@@ -310,6 +311,11 @@ class Estimate:
     def bytes(self) -> TraceBytes:
         """Tensors alive as a trace sees them: on a CPU, with the newest library. `process` is the hardware's."""
         return self.trace()
+
+    @property
+    def warnings(self) -> tuple[Advice, ...]:
+        """What is unwise, what may be meant otherwise, and what was assumed."""
+        return self.advise()
 
     @property
     def terms(self) -> tuple[Term, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from memplan.number_style import number
 from memplan.result import Basis, Estimate, Instant, InstantName, StageShare, Verdict
 from memplan.units import UNIT_NAMES, Unit, counted, format_bytes, format_count, to_unit
 
@@ -52,7 +53,7 @@ def usable_words(estimate: Estimate, unit: Unit = "gib") -> str:
     if found is None or not (found.others_bytes or found.headroom):
         return words
     others = f"{format_bytes(found.others_bytes, unit)} of other programs" if found.others_bytes else ""
-    headroom = f"{found.headroom * 100:.3g}% headroom" if found.headroom else ""
+    headroom = f"{number(found.headroom * 100, '.3g')}% headroom" if found.headroom else ""
     taken = " and ".join(filter(None, (others, headroom)))
     return f"{words} ({format_bytes(found.given_bytes, unit)} less {taken})"
 
@@ -95,7 +96,7 @@ def model_sentence(estimate: Estimate) -> str:
     if counts.trainable == 0:
         return f"{words}, {'not' if counts.total == 1 else 'none of them'} trained"
     share = counts.trainable / counts.total
-    return f"{words}, {format_count(counts.trainable)} trained ({share:.2%})"
+    return f"{words}, {format_count(counts.trainable)} trained ({number(share, '.2%')})"
 
 
 def process_sentence(estimate: Estimate, unit: Unit = "gib") -> str:
@@ -113,7 +114,9 @@ def process_sentence(estimate: Estimate, unit: Unit = "gib") -> str:
 
 def stage_words(estimate: Estimate) -> str:
     """Say which stage of a pipeline the estimate is of: "stage 1 of 4"; empty without a pipeline."""
-    return f"stage {estimate.stages[0].rank + 1:,} of {estimate.stages[0].ranks:,}" if estimate.stages else ""
+    return (
+        f"stage {number(estimate.stages[0].rank + 1)} of {number(estimate.stages[0].ranks)}" if estimate.stages else ""
+    )
 
 
 def stage_sentence(estimate: Estimate, unit: Unit = "gib") -> str:
@@ -125,21 +128,23 @@ def stage_sentence(estimate: Estimate, unit: Unit = "gib") -> str:
     if not estimate.stages:
         return ""
     fullest, *others = estimate.stages
-    many = "1 micro-batch" if fullest.in_flight == 1 else f"{fullest.in_flight:,} micro-batches"
+    many = "1 micro-batch" if fullest.in_flight == 1 else f"{number(fullest.in_flight)} micro-batches"
     words = f"{stage_words(estimate)}: {_parts_of(fullest)}, {many} in flight"
     words += f", {format_bytes(fullest.peak_bytes, unit)} of tensors"
     for other in others[:2]:
         which = (
-            f"stage {other.rank + 1:,}" if other.alike == 1 else f"the {other.alike:,} from stage {other.rank + 1:,} on"
+            f"stage {number(other.rank + 1)}"
+            if other.alike == 1
+            else f"the {number(other.alike)} from stage {number(other.rank + 1)} on"
         )
         size = format_bytes(other.peak_bytes, unit)
-        words += f"; {size} on {which} ({_parts_of(other)}, {other.in_flight:,} in flight)"
+        words += f"; {size} on {which} ({_parts_of(other)}, {number(other.in_flight)} in flight)"
     return words
 
 
 def _parts_of(stage: StageShare) -> str:
     first, last = stage.first_layer + 1, stage.first_layer + stage.layers
-    words = f"layer {first:,}" if stage.layers == 1 else f"layers {first:,} to {last:,}"
+    words = f"layer {number(first)}" if stage.layers == 1 else f"layers {number(first)} to {number(last)}"
     if stage.has_embeddings:
         words += " and the embeddings"
     return f"{words}, head and loss" if stage.has_head else words
@@ -155,7 +160,9 @@ def host_sentence(estimate: Estimate, unit: Unit = "gib") -> str:
         return ""
     words = format_bytes(host.device_bytes, unit)
     if host.devices_on_node > 1:
-        words += f" for each device, {format_bytes(host.node_bytes, unit)} for the {host.devices_on_node:,} of a node"
+        words += (
+            f" for each device, {format_bytes(host.node_bytes, unit)} for the {number(host.devices_on_node)} of a node"
+        )
     held = ", ".join(f"{term} {format_bytes(size, unit)}" for term, size in host.bytes_by_term.items())
     return f"{words} ({held})" if len(host.bytes_by_term) > 1 else f"{words} ({held.rsplit(' ', 2)[0]})"
 
@@ -193,7 +200,7 @@ def _together(amounts: list[int], unit: Unit, *, with_difference: bool = False) 
             break  # Otherwise the difference would read as none: one more decimal.
     shown = [*rounded, difference] if with_difference else rounded
     comma = "," if max(values) >= 9999.5 else ""
-    return [f"{value:{comma}.{decimals}f} {UNIT_NAMES[unit]}" for value in shown]
+    return [f"{number(value, f'{comma}.{decimals}f')} {UNIT_NAMES[unit]}" for value in shown]
 
 
 def slowdown_words(slowdown: float) -> str:
@@ -204,7 +211,7 @@ def slowdown_words(slowdown: float) -> str:
     """
     if abs(slowdown - 1) < _NO_SLOWER:
         return "no slower"
-    return f"{'+' if slowdown > 1 else '−'}{abs(slowdown - 1):,.0%} time"
+    return f"{'+' if slowdown > 1 else '−'}{number(abs(slowdown - 1), ',.0%')} time"
 
 
 def slowdown_sentence(slowdown: float) -> str:
@@ -217,9 +224,9 @@ def slowdown_sentence(slowdown: float) -> str:
         return ""
     if slowdown >= 2:
         return (
-            f"Steps take about {slowdown:.1f} times as long."
+            f"Steps take about {number(slowdown, '.1f')} times as long."
             if slowdown < 10
-            else f"Steps take about {slowdown:,.0f} times as long."
+            else f"Steps take about {number(slowdown, ',.0f')} times as long."
         )
     return f"Steps take about {abs(slowdown - 1):.0%} {'longer' if slowdown > 1 else 'less'}."
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from typing import Literal
 
+from memplan.number_style import number
+
 KIB, MIB, GIB = 2**10, 2**20, 2**30
 MB, GB = 10**6, 10**9
 
@@ -53,11 +55,11 @@ def format_bytes(num_bytes: float, unit: Unit = "gib", *, signed: bool = False) 
     if value == 0:
         text = "0"
     elif value < 9.995:
-        text = f"{value:.2f}" if value >= 0.005 else "<0.01"
+        text = number(value, ".2f") if value >= 0.005 else f"<{number(0.01, '.2f')}"
     elif value < 99.95:
-        text = f"{value:.1f}"
+        text = number(value, ".1f")
     else:
-        text = f"{value:,.0f}" if value >= 9999.5 else f"{value:.0f}"
+        text = number(value, ",.0f") if value >= 9999.5 else f"{value:.0f}"
     sign = "−" if num_bytes < 0 else "+" if signed and num_bytes > 0 else ""
     return f"{sign}{text} {UNIT_NAMES[unit]}"
 
@@ -74,7 +76,7 @@ def format_count(count: int) -> str:
         if count >= least:
             value = count / size
             decimals = 2 if value < 9.995 else 1 if value < 99.95 else 0
-            return f"{value:.{decimals}f}{letter}"
+            return f"{number(value, f'.{decimals}f')}{letter}"
     return str(count)
 
 

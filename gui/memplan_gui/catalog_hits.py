@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from memplan import MemplanError, Unit, catalog, format_bytes, format_count
+from memplan import MemplanError, Unit, catalog, format_bytes, format_count, number
 
 _COUNT = re.compile(r"\s*(\d{1,4})\s*[x×]\s*", re.IGNORECASE)
 _NODES = re.compile(r"\s*(\d{1,3})\s*[x×]\s*(\d{1,2})(?:\s*[x×]\s*|\s+(?=[a-z]))", re.IGNORECASE)
@@ -39,7 +39,7 @@ def device_hits(query: str, unit: Unit = "gib") -> Sequence[Hit]:
     A count may come first: "8 x H100", "2x8 H100".
     """
     count, name = counted(query)
-    times = f"{count:,} × " if count else ""
+    times = f"{number(count)} × " if count else ""
     hits = [
         Hit(entry.id, f"{times}{entry.name}", _given(entry.usable_bytes, unit), count)
         for entry in catalog.search_devices(name)

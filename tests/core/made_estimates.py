@@ -73,6 +73,6 @@ def made_estimate(
         "usable_bytes": usable,
         "verdict": "fits" if high <= usable else "does_not_fit" if low > usable else "tight",
         "basis": "traced",
-        "warnings": (Advice("training.attention", "an assumption"),),
+        "advise": lambda: (Advice("training.attention", "an assumption"),),
     }
     return Estimate(**{**given, **changes})

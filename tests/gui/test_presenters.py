@@ -163,13 +163,13 @@ def test_advice_goes_under_its_field_or_the_nearest_that_is_shown() -> None:
 
 def test_equal_advice_is_given_once(estimate: Estimate) -> None:
     words = (Advice("training.method", "a"), Advice("training.lora", "b"), Advice("training.method", "a"))
-    advised = replace(estimate, warnings=words)
+    advised = replace(estimate, advise=lambda: words)
     assert advice_by_path(advised, {"training.method"}) == {"training.method": "a\nb"}
 
 
 def test_advice_under_another_field_names_its_own(estimate: Estimate) -> None:
     offload = Advice("hardware.offload.optimizer", "slow.")
-    advised = replace(estimate, warnings=(offload,))
+    advised = replace(estimate, advise=lambda: (offload,))
     title = facts_at(Scenario, offload.path).title
     assert advice_by_path(advised, {"hardware.device"}) == {"hardware.device": f"{title}: slow."}
     assert advice_by_path(advised, {offload.path}) == {offload.path: "slow."}

@@ -186,7 +186,7 @@ def test_advice_moves_no_field(window: Window) -> None:
     estimate = window.answers.answer().estimate
     assert estimate is not None
     said = (Advice("training.micro_batch", "Too large."), Advice("", "An unknown family."))
-    panel.show_answer(dataclasses.replace(estimate, warnings=said))
+    panel.show_answer(dataclasses.replace(estimate, advise=lambda: said))
     QApplication.processEvents()
     assert panel.advice.isVisible()
     assert panel.advice.text == "Micro-batch: Too large.\nAn unknown family."

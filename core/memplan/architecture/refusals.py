@@ -7,6 +7,7 @@ from typing import Any
 
 from memplan.architecture.config_reader import ConfigReader
 from memplan.errors import ConfigError
+from memplan.number_style import number
 from memplan.plan.problems import quoted, shown
 
 PLANNED = (
@@ -71,5 +72,5 @@ def check_layer_types(config: Mapping[str, Any], place: str = "config") -> None:
             allowed = ", ".join(sorted(LAYER_TYPES))
             raise ConfigError(f"found {shown(name)}; allowed are {allowed}", place=f"{where}[{index}]")
     if type(count) is int and len(names) != count:
-        message = f"names {len(names):,} layers, but num_hidden_layers is {count:,}"
+        message = f"names {number(len(names))} layers, but num_hidden_layers is {number(count)}"
         raise ConfigError(message, place=where, remedy="Name each layer once.")

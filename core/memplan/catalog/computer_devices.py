@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from memplan.catalog.card_memory import apple_limit, framework_total
 from memplan.catalog.entries import Device
+from memplan.number_style import number
 from memplan.units import GIB, MIB, format_bytes
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ def _apple_memory(reading: Reading) -> tuple[int, int, str]:
     assert reading.total_bytes is not None
     limit = apple_limit(reading.total_bytes, reading.macos, reading.wired_limit_mib)
     if reading.wired_limit_mib:
-        return limit, limit, f"iogpu.wired_limit_mb is set to {reading.wired_limit_mib:,}."
+        return limit, limit, f"iogpu.wired_limit_mb is set to {number(reading.wired_limit_mib)}."
     return limit, limit, f"what macOS {reading.macos} lets the GPU have; iogpu.wired_limit_mb raises it."
 
 

@@ -23,6 +23,7 @@ from memplan.catalog.entries import Device
 from memplan.disk import read_file
 from memplan.errors import MemplanError
 from memplan.json_text import read_json
+from memplan.number_style import number
 from memplan.plan.problems import invalid_plan, quoted, shown
 from memplan.units import GIB, MB, MIB
 
@@ -123,7 +124,7 @@ def _device(item: Any, position: int, path: Path, taken: set[str]) -> Device:
         message = f"{quoted(entry.id)} is the name of another device."
         raise MemplanError(message, place=f"{path}: {here}.id", remedy="Choose another one.")
     if entry.usable_mib is not None and entry.usable_mib > entry.total_mib:
-        message = f"is more than the whole memory, {entry.total_mib:,} MiB."
+        message = f"is more than the whole memory, {number(entry.total_mib)} MiB."
         raise MemplanError(message, place=f"{path}: {here}.usable_mib")
     return _as_device(entry, path)
 

@@ -10,6 +10,7 @@ from memplan.diagnose.amounts import Amount
 from memplan.diagnose.belief import is_absurd
 from memplan.diagnose.message import Message
 from memplan.diagnose.request import says_nothing
+from memplan.number_style import number
 from memplan.units import GIB, MIB, Unit, format_bytes
 
 CauseName = Literal[
@@ -83,7 +84,7 @@ def _absurd(message: Message, unit: Unit) -> Iterator[Cause]:
 
 def _buffers(message: Message, unit: Unit) -> Iterator[Cause]:
     if message.out_of == "buffers":
-        most = f" ({message.buffers:,} at most)" if message.buffers is not None else ""
+        most = f" ({number(message.buffers)} at most)" if message.buffers is not None else ""
         yield Cause(
             "not_memory",
             f"It is the count of buffers that ran out{most}, not memory: too many arrays were alive at once.",
@@ -317,7 +318,7 @@ def _about(amount: Amount, unit: Unit) -> str:
     if amount.text:
         return amount.text
     if amount.middle_bytes < GIB // 10:
-        return f"{amount.middle_bytes / MIB:.3g} MiB"
+        return f"{number(amount.middle_bytes / MIB, '.3g')} MiB"
     return format_bytes(amount.middle_bytes, unit)
 
 

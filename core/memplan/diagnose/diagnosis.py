@@ -18,6 +18,7 @@ from memplan.diagnose.request import says_nothing
 from memplan.errors import MemplanError
 from memplan.estimate import estimate
 from memplan.levers import LeverOffer, lever_offers
+from memplan.number_style import number
 from memplan.plan.model_choice import ModelChoice
 from memplan.plan.scenario import Scenario
 from memplan.result import Estimate, InstantName, TermName
@@ -154,7 +155,7 @@ def _named(message: Message) -> str:
         return named_by_shape(message.kind, message.shape)
     if message.place == VISION and message.asked is not None:
         side = int((message.asked.middle_bytes / 2) ** 0.5)
-        return f"a square over image patches: {side:,} × {side:,} in 16 bit"
+        return f"a square over image patches: {number(side)} × {number(side)} in 16 bit"
     return ""
 
 

@@ -13,6 +13,7 @@ from memplan.diagnose.request import SEGMENT_STEP, Request, asked_bytes, says_no
 from memplan.diagnose.state_requests import state_requests
 from memplan.diagnose.walked_requests import walked_requests
 from memplan.number_formats import BYTES_PER_VALUE
+from memplan.number_style import number
 from memplan.result import InstantName
 from memplan.units import MIB
 
@@ -93,9 +94,9 @@ def _other_lengths(message: Message, held: Allocation) -> Iterator[Request]:
         tokens = whole if whole >= low and whole else (low + high) // 2
         if tokens < LEAST_TOKENS or tokens == planned:
             continue
-        why = f"the plan has {planned:,} tokens in a micro-batch"
+        why = f"the plan has {number(planned)} tokens in a micro-batch"
         yield Request(
-            what=f"logits of {tokens:,} tokens",
+            what=f"logits of {number(tokens)} tokens",
             of=_ANY_LENGTH,
             shape=(tokens, vocabulary),
             dtype=dtype,

@@ -6,6 +6,7 @@ from memplan.diagnose.amounts import Amount
 from memplan.diagnose.diagnosis import Diagnosis
 from memplan.diagnose.matching import Match
 from memplan.diagnose.message import Message, Reading
+from memplan.number_style import number
 from memplan.sentences import AT
 from memplan.units import format_bytes
 
@@ -54,8 +55,8 @@ def _who(message: Message) -> str:
 
 def source_words(message: Message) -> str:
     """Who says it, and where: "PyTorch on CUDA, line 12, 3 times"."""
-    often = f", {message.repeats:,} times" if message.repeats > 1 else ""
-    return f"{message.kind_title}, line {message.line:,}{often}"
+    often = f", {number(message.repeats)} times" if message.repeats > 1 else ""
+    return f"{message.kind_title}, line {number(message.line)}{often}"
 
 
 def stated_rows(message: Message) -> tuple[tuple[str, str], ...]:
@@ -72,7 +73,7 @@ def stated_rows(message: Message) -> tuple[tuple[str, str], ...]:
     if message.shape is not None:
         rows.append(("Shape", f"{_times(message.shape) or 'a single value'} ({message.dtype})"))
     if message.out_of == "buffers":
-        allowed = f"{message.buffers:,}" if message.buffers is not None else "not stated"
+        allowed = number(message.buffers) if message.buffers is not None else "not stated"
         return ("Buffers allowed", allowed), *rows
     titles = dict(_FIELDS)
     missing = [titles[name].lower() for name in _EXPECTED if getattr(message, name) is None]
@@ -99,7 +100,11 @@ def match_words(match: Match) -> str:
     request = match.request
     others = match.num_names - len(match.names)
     names = ", ".join(match.names) + (f" and {others} more" if others > 0 else "")
-    size = format_bytes(request.num_bytes) if request.num_bytes >= 2**29 else f"{request.num_bytes / 2**20:,.1f} MiB"
+    size = (
+        format_bytes(request.num_bytes)
+        if request.num_bytes >= 2**29
+        else f"{number(request.num_bytes / 2**20, ',.1f')} MiB"
+    )
     of = f" ({names})" if names else ""
     return f"{request.what}{of}: {_times(request.shape)} in {request.dtype}, {size}"
 
@@ -135,8 +140,8 @@ def figures_sentence(reading: Reading) -> str:
 
 def unread_sentence(reading: Reading) -> str:
     """How much of a long log was passed over; empty where nothing was."""
-    return f"{reading.unread:,} more places of the log were not read." if reading.unread else ""
+    return f"{number(reading.unread)} more places of the log were not read." if reading.unread else ""
 
 
 def _times(shape: tuple[int, ...]) -> str:
-    return " × ".join(f"{size:,}" for size in shape)
+    return " × ".join(number(size) for size in shape)

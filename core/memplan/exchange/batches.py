@@ -10,6 +10,7 @@ from memplan.errors import MemplanError
 from memplan.exchange.desk import Desk
 from memplan.exchange.notes import ImportNote, Stated
 from memplan.exchange.precision import FSDP
+from memplan.number_style import number
 from memplan.plan.edit import facts_at
 from memplan.plan.scenario import Scenario
 
@@ -31,16 +32,18 @@ def settle_processes(desk: Desk) -> None:
         desk.assume(_DEVICES, sizes.value, f"{sizes.key}, as parallelism_config multiplies to all processes")
     elif sizes is not None and _DEVICES in desk.stated and devices != sizes.value:
         words = (
-            f"{sizes.key} is {sizes.value:,} processes, and {desk.stated[_DEVICES].source} is {devices:,}: accelerate "
-            "refuses to start."
+            f"{sizes.key} is {number(sizes.value)} processes, and {desk.stated[_DEVICES].source} is {number(devices)}: "
+            "accelerate refuses to start."
         )
         raise MemplanError(words, place=f"{sizes.file}: parallelism_config", remedy="Make them one number.")
     total, micro, count = desk.stated.get(_TOTAL), _micro_rows(desk), desk.get(_COUNT)
     if _asserts(total) and total is not None and micro and count and desk.get(_DEVICES) is None:
         devices, rest = divmod(total.value * _divided(desk), micro * count)
         if rest or not devices:
-            raise _refused(desk, total, f"which is no multiple of micro-batch {micro:,} x accumulation {count:,}")
-        why = f"{total.value:,} rows of one step / ({micro:,} x {count:,} on each)"
+            raise _refused(
+                desk, total, f"which is no multiple of micro-batch {number(micro)} x accumulation {number(count)}"
+            )
+        why = f"{number(total.value)} rows of one step / ({number(micro)} x {number(count)} on each)"
         desk.assume(_DEVICES, devices, why)
 
 
@@ -59,8 +62,10 @@ def settle_accumulation(desk: Desk) -> None:
         _settle_deepspeed(desk, stated, groups)
     elif micro and count is None:
         if stated is not None and desk.get("given.trainer") == "torchtitan" and total % (micro * groups):
-            raise _refused(desk, stated, f"which is no multiple of {micro:,} sequences x {groups:,} devices")
-        desk.assume(_COUNT, max(1, total // (micro * groups)), f"{total:,} sequences for one optimizer step")
+            raise _refused(
+                desk, stated, f"which is no multiple of {number(micro)} sequences x {number(groups)} devices"
+            )
+        desk.assume(_COUNT, max(1, total // (micro * groups)), f"{number(total)} sequences for one optimizer step")
 
 
 def settle_groups(desk: Desk) -> None:
@@ -81,29 +86,33 @@ def settle_groups(desk: Desk) -> None:
         return
     desk.answers = {path: value for path, value in desk.answers.items() if path != _DEVICES}
     told = (stated or hybrid or group or Stated(None, "", "")).source
-    why = f"one of {copies:,} groups that hold the same, {devices:,} in all ({told}); their all-reduce is not counted"
+    groups = f"one of {number(copies)} groups that hold the same, {number(devices)} in all ({told})"
+    why = f"{groups}; their all-reduce is not counted"
     desk.assume(_DEVICES, one, why)
 
 
 def _settle_deepspeed(desk: Desk, stated: Stated, groups: int) -> None:
     total, micro, count = stated.value, _micro_rows(desk), desk.get(_COUNT)
     if desk.answers.keys() & {_MICRO, _COUNT}:
-        words = f"{total:,} is passed over: your micro-batch and accumulation count"
+        words = f"{number(total)} is passed over: your micro-batch and accumulation count"
         desk.notes.append(ImportNote("ignored", stated.key, words, stated.source))
         return
     if micro is None:
         count = count or 1
         if total % (count * groups):
-            raise _refused(desk, stated, f"which is no multiple of accumulation {count:,} x {groups:,} devices")
+            raise _refused(
+                desk, stated, f"which is no multiple of accumulation {number(count)} x {number(groups)} devices"
+            )
         rows = total // (count * groups)
-        desk.assume(_MICRO, rows * (desk.get(_ROWS) or 1), f"{total:,} rows for one optimizer step")
+        desk.assume(_MICRO, rows * (desk.get(_ROWS) or 1), f"{number(total)} rows for one optimizer step")
     elif count is None and total % (micro * groups):
-        raise _refused(desk, stated, f"which is no multiple of micro-batch {micro:,} x {groups:,} devices")
+        raise _refused(desk, stated, f"which is no multiple of micro-batch {number(micro)} x {number(groups)} devices")
     elif count is not None and micro * count * groups != total:
-        made = f"but micro-batch {micro:,} x accumulation {count:,} x {groups:,} devices is {micro * count * groups:,}"
+        taken = f"micro-batch {number(micro)} x accumulation {number(count)} x {number(groups)} devices"
+        made = f"but {taken} is {number(micro * count * groups)}"
         raise _refused(desk, stated, made)
     if desk.get(_COUNT) is None:
-        desk.assume(_COUNT, count or total // ((micro or 1) * groups), f"{total:,} rows for one optimizer step")
+        desk.assume(_COUNT, count or total // ((micro or 1) * groups), f"{number(total)} rows for one optimizer step")
 
 
 def _micro_rows(desk: Desk) -> int | None:
@@ -115,7 +124,9 @@ def _refused(desk: Desk, stated: Stated, why: str) -> MemplanError:
     others = {desk.stated[path].source for path in (_MICRO, _COUNT) if path in desk.stated}
     beside = f" (by {' and '.join(sorted(others))})" if others else ""
     remedy = "Change one of them, leave it out, or say how many devices run it with --devices."
-    return MemplanError(f"is {stated.value:,}, {why}{beside}.", place=f"{stated.file}: {stated.key}", remedy=remedy)
+    return MemplanError(
+        f"is {number(stated.value)}, {why}{beside}.", place=f"{stated.file}: {stated.key}", remedy=remedy
+    )
 
 
 def _asserts(stated: Stated | None) -> bool:

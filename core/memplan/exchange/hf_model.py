@@ -13,6 +13,7 @@ from memplan.exchange.model_settling import MODEL_CONFIG, STORED, dtype_word
 from memplan.exchange.notes import ImportNote, Stated
 from memplan.exchange.reading import Keys, Reading
 from memplan.model_file import parse_config
+from memplan.number_style import number
 from memplan.plan.model_choice import ModelChoice
 from memplan.units import format_count
 
@@ -94,7 +95,7 @@ def _tell_count(reading: Reading, content: dict[str, Any]) -> None:
     except MemplanError as problem:
         raise MemplanError(problem.message, place=f"{reading.file}: {problem.place}", remedy=problem.remedy) from None
     source = Stated(None, reading.file, "").source
-    words = f"{count:,} ({format_count(count)}), counted from its shapes"
+    words = f"{number(count)} ({format_count(count)}), counted from its shapes"
     reading.notes.append(ImportNote("understood", "Parameters", words, source))
 
 
@@ -115,8 +116,10 @@ def read_weights(keys: Keys, document: Document) -> None:
     total = sum(values.values())
     files = facts.value["files"]
     parts = ", ".join(f"{format_count(count)} in {name}" for name, count in sorted(values.items()))
-    where = "1 file" if files == 1 else f"{files:,} files"
-    reading.notes.append(ImportNote("understood", "Stored values", f"{total:,} in {where}: {parts}", document.name))
+    where = "1 file" if files == 1 else f"{number(files)} files"
+    reading.notes.append(
+        ImportNote("understood", "Stored values", f"{number(total)} in {where}: {parts}", document.name)
+    )
     plain = {word: values.get(name, 0) for name, word in _STORED_NAMES.items() if values.get(name)}
     if plain:
         largest = max(plain, key=lambda word: plain[word])

@@ -12,6 +12,7 @@ from memplan.exchange.documents import Document, read_documents
 from memplan.exchange.formats import read_all
 from memplan.exchange.notes import ImportNote
 from memplan.exchange.settling import settle
+from memplan.number_style import number
 from memplan.plan.scenario import Plan, Scenario
 
 _MOST_FILES = 20
@@ -64,7 +65,7 @@ def import_files(paths: Sequence[str | Path], answers: Mapping[str, Any] | None 
     if not all(str(path).strip() for path in paths):
         raise MemplanError("the name of a file is empty.", remedy="Give a trainer's configuration.")
     if len(paths) > _MOST_FILES:
-        raise MemplanError(f"{len(paths):,} files are more than one run has; at most {_MOST_FILES} are read.")
+        raise MemplanError(f"{number(len(paths))} files are more than one run has; at most {_MOST_FILES} are read.")
     documents = [document for path in dict.fromkeys(map(Path, paths)) for document in read_documents(path)]
     return import_documents(documents, answers)
 

@@ -11,6 +11,7 @@ from memplan.errors import MemplanError
 from memplan.exchange.named_models import NamedModel, named_model
 from memplan.exchange.notes import ImportNote, Stated
 from memplan.exchange.reading import Reading
+from memplan.number_style import number
 
 MODEL_NAME, MODEL_CONFIG, STORED = "given.model_name", "given.model_config", "given.stored_dtype"
 
@@ -86,8 +87,8 @@ def _of_config(
         if differing:
             name = differing[0]
             words = (
-                f"{stated.key} is {stated.value}, whose {name} is {model.entry.config[name]:,}, and {config.file} "
-                f"has {content[name]:,}: the files contradict each other (model)."
+                f"{stated.key} is {stated.value}, whose {name} is {number(model.entry.config[name])}, and "
+                f"{config.file} has {number(content[name])}: the files contradict each other (model)."
             )
             raise MemplanError(words, place=stated.file, remedy="Give the config.json of the model that is trained.")
     name = str(found[0][0].value if found else content.get("_name_or_path") or config.key)[:200]
@@ -129,7 +130,7 @@ def _differ(one: Any, other: Any) -> bool:
 def _answer_words(answer: Mapping[str, Any]) -> str:
     if name := answer.get("catalog") or answer.get("name"):
         return str(name)
-    return f"{answer['parameters']:,} parameters" if "parameters" in answer else "its own config.json"
+    return f"{number(answer['parameters'])} parameters" if "parameters" in answer else "its own config.json"
 
 
 def _published(answer: Mapping[str, Any]) -> str | None:

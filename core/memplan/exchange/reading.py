@@ -16,6 +16,7 @@ from typing import Any
 
 from memplan.errors import MemplanError
 from memplan.exchange.notes import ImportNote, NoteKind, Stated
+from memplan.number_style import number
 from memplan.plan.problems import shown
 from memplan.resources import resource
 
@@ -184,7 +185,9 @@ class Keys:
                 words = f"no key of {self.reading.title} that is known{hint}"
                 self.reading.ignore(Stated(value, self.reading.file, key), words, "misspelt" if near else "ignored")
         if unknown > _MOST_UNKNOWN:
-            self.reading.notes.append(ImportNote("ignored", f"{unknown - _MOST_UNKNOWN:,} more keys", "not known."))
+            self.reading.notes.append(
+                ImportNote("ignored", f"{number(unknown - _MOST_UNKNOWN)} more keys", "not known.")
+            )
         if idle:
             words = f"decide no memory: {', '.join(idle)}"
             self.reading.ignore(Stated(None, self.reading.file, "Other keys"), words)

@@ -18,6 +18,7 @@ from memplan.exchange.notes import AUTO, NOTE_TITLES, ImportNote, Stated
 from memplan.exchange.peft_defaults import default_targets
 from memplan.exchange.precision import DEEPSPEED, FSDP, precision_in_force
 from memplan.exchange.reading import Reading
+from memplan.number_style import number
 from memplan.plan.edit import facts_at
 from memplan.plan.field_facts import joined
 from memplan.plan.problems import InvalidPlanError, invalid_plan, shown
@@ -335,7 +336,7 @@ def value_words(value: Any) -> str:
     if isinstance(value, tuple):
         return joined(value).replace(" or ", " and ") if value else "none"
     if isinstance(value, int):
-        return f"{value:,}"
+        return number(value)
     return value if isinstance(value, str) else shown(value)
 
 

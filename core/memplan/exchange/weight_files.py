@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from memplan.errors import MemplanError
+from memplan.number_style import number
 
 _MOST_HEADER_BYTES = 100_000_000
 """The format's own limit (huggingface/safetensors, MAX_HEADER_SIZE)."""
@@ -30,7 +31,7 @@ def weights_facts(files: Sequence[Path], place: str) -> dict[str, Any]:
         MemplanError: a file is no safetensors file.
     """
     if len(files) > _MOST_FILES:
-        raise MemplanError(f"the folder holds more than {_MOST_FILES:,} safetensors files.", place=place)
+        raise MemplanError(f"the folder holds more than {number(_MOST_FILES)} safetensors files.", place=place)
     values: Counter[str] = Counter()
     for file in files:
         for dtype, count in _header(file):

@@ -13,6 +13,7 @@ import yaml
 
 from memplan.errors import MemplanError
 from memplan.json_text import MAX_DEPTH, decoded
+from memplan.number_style import number
 
 _MOST_VALUES = 100_000
 """Values once every alias is written out; the longest trainer's file has a few hundred."""
@@ -99,13 +100,13 @@ def _check_events(text: str, place: str, error: type[MemplanError]) -> None:
                 sizes[event.anchor] = 1
             counts[-1] += 1
         if counts[-1] > _MOST_VALUES:
-            words = f"holds more than {_MOST_VALUES:,} values once its aliases are written out."
+            words = f"holds more than {number(_MOST_VALUES)} values once its aliases are written out."
             raise error(words, place=place, remedy="Check that it is a trainer's configuration.")
 
 
 def _in_words(problem: yaml.MarkedYAMLError, place: str, error: type[MemplanError]) -> MemplanError:
     mark = problem.problem_mark or problem.context_mark
-    where = f"line {mark.line + 1:,}, column {mark.column + 1:,}: " if mark else ""
+    where = f"line {number(mark.line + 1)}, column {number(mark.column + 1)}: " if mark else ""
     what = (problem.problem or "it ends in the middle").strip().rstrip(".")
     if isinstance(problem, _TwiceError):
         return error(f"{where}{what} in one mapping.", place=place, remedy="Keep one of them.")

@@ -8,6 +8,7 @@ from memplan.choice_titles import choice_title
 from memplan.fit.devices import DeviceFit, ranked_fits
 from memplan.fit.fewest import Fewest
 from memplan.fit.limits import Limit
+from memplan.number_style import number
 from memplan.plan.hardware import Hardware
 from memplan.units import Unit, format_bytes
 
@@ -29,13 +30,13 @@ def fit_sentence(fits: Sequence[DeviceFit], hardware: Hardware, unit: Unit = "gi
         return "There is no device to hold it against."
     count, ranked = len(counted), ranked_fits(counted)
     held, tight = (sum(fit.verdict == verdict for fit in counted) for verdict in ("fits", "tight"))
-    number = f"{held:,}" if held else "none"
+    fitting = number(held) if held else "none"
     if several:
-        words = f"With {hardware.devices:,} devices of one kind {_divided(hardware)} it fits {number} of {count:,} "
-        words += f"{'kinds' if count > 1 else 'kind'} that can share a run"
+        words = f"With {number(hardware.devices)} devices of one kind {_divided(hardware)} it fits "
+        words += f"{fitting} of {number(count)} {'kinds' if count > 1 else 'kind'} that can share a run"
     else:
-        words = f"Fits {number} of {count:,} {'devices' if count > 1 else 'device'}"
-    words += f" and is tight on {tight:,}" if tight else ""
+        words = f"Fits {fitting} of {number(count)} {'devices' if count > 1 else 'device'}"
+    words += f" and is tight on {number(tight)}" if tight else ""
     return f"{words}; {_smallest(ranked, hardware, unit)}."
 
 
@@ -66,15 +67,15 @@ def limit_words(limit: Limit) -> str:
     """Say how far a number can go: "5,347 tokens fit (5,248 as a round number); up to 6,101 would be tight"."""
     if limit.fits == 0:
         words = f"not even {'one token' if limit.unit == 'tokens' else 'one sequence'} fits"
-        return f"{words}; up to {limit.tight:,} would be tight" if limit.tight else words
+        return f"{words}; up to {number(limit.tight)} would be tight" if limit.tight else words
     words = _counted(limit.fits, limit.unit)
     if limit.bound == "positions":
         return f"{words}: the model has no more learned positions"
     if limit.bound == "range":
         return f"{words}, the most that a plan can hold"
     if limit.rounded not in (0, limit.fits):
-        words += f" ({limit.rounded:,} as a round number)"
-    return f"{words}; up to {limit.tight:,} would be tight" if limit.tight > limit.fits else words
+        words += f" ({number(limit.rounded)} as a round number)"
+    return f"{words}; up to {number(limit.tight)} would be tight" if limit.tight > limit.fits else words
 
 
 def fewest_words(fewest: Fewest, unit: Unit = "gib") -> str:
@@ -85,16 +86,16 @@ def fewest_words(fewest: Fewest, unit: Unit = "gib") -> str:
             return "the parallel sizes take several, and a run cannot be divided over them"
         if fewest.most_devices == 1:
             return f"one does not hold it ({over} over), and a run cannot be divided over several"
-        return f"none up to {fewest.most_devices:,} hold it ({over} over at best)"
-    words = f"{fewest.devices:,}"
+        return f"none up to {number(fewest.most_devices)} hold it ({over} over at best)"
+    words = number(fewest.devices)
     if fewest.devices == 1:
         return words
     if fewest.in_whole_nodes is None:
         return f"{words}; no whole nodes of {fewest.devices_per_node} hold it"
     if fewest.in_whole_nodes != fewest.devices:
-        words += f"; {fewest.in_whole_nodes:,} in whole nodes"
+        words += f"; {number(fewest.in_whole_nodes)} in whole nodes"
     return words
 
 
-def _counted(number: int, unit: str) -> str:
-    return f"{number:,} {unit if number != 1 else unit.removesuffix('s')} fit{'s' if number == 1 else ''}"
+def _counted(count: int, unit: str) -> str:
+    return f"{number(count)} {unit if count != 1 else unit.removesuffix('s')} fit{'s' if count == 1 else ''}"

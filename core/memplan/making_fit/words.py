@@ -9,6 +9,7 @@ from memplan.estimate import estimate
 from memplan.making_fit.candidate import Candidate
 from memplan.making_fit.preferences import PREFERENCE_TITLES, PREFERENCES, Preferences
 from memplan.making_fit.proposal import Proposal
+from memplan.number_style import number
 from memplan.sentences import slowdown_words
 from memplan.units import Unit, format_bytes
 
@@ -43,9 +44,11 @@ def remedy_words(proposal: Proposal) -> str:
         return ""
     ways, num_devices = [], proposal.smallest.scenario.hardware.devices
     if remedy.device is not None:
-        ways.append(f"on {num_devices:,} × {remedy.device.name}")
+        ways.append(f"on {number(num_devices)} × {remedy.device.name}")
     if remedy.devices is not None and remedy.devices > num_devices:
-        ways.append(f"on {remedy.devices:,} devices of this kind under {choice_title('strategy', remedy.strategy)}")
+        ways.append(
+            f"on {number(remedy.devices)} devices of this kind under {choice_title('strategy', remedy.strategy)}"
+        )
     return f"That would fit {' or '.join(ways)}." if ways else "No device of this vendor would hold that."
 
 

@@ -14,6 +14,7 @@ from memplan.memory.setup import Setup
 from memplan.memory.sharding import SHARDS_GRADIENTS, data_parallel_devices
 from memplan.memory.states import held_tensors, weight_bytes
 from memplan.number_formats import BYTES_PER_VALUE
+from memplan.number_style import number
 from memplan.plan.hardware import Hardware, Sharding
 from memplan.plan.training import Training
 
@@ -124,12 +125,12 @@ def buckets_in_words(training: Training, hardware: Hardware, hidden_size: int) -
     'two reduce buckets of 500,000,000 values × 2 bytes, in backward'
     """
     sharding, width = hardware.sharding, gradient_width(training)
-    bucket = f"{reduce_bucket(sharding, hidden_size):,} values × {width} bytes"
+    bucket = f"{number(reduce_bucket(sharding, hidden_size))} values × {width} bytes"
     if sharding.strategy in ("zero1", "zero2"):
         count = "two reduce buckets" if sharding.overlap_comm else "a reduce bucket"
         return f"{count} of {bucket}, in backward", "DeepSpeed 0.19, stage_1_and_2.py"
     if sharding.strategy == "zero3":
-        ahead = f"{prefetch_bucket(sharding, hidden_size):,} ahead"
+        ahead = f"{number(prefetch_bucket(sharding, hidden_size))} ahead"
         return f"a reduce bucket of {bucket}; gathered weights, {ahead}", "DeepSpeed 0.19, stage3.py"
     if sharding.strategy in ("fsdp1", "fsdp2") or hardware.offload.parameters:
         return "gathered layers and gradients on their way to be reduced", "PyTorch 2.13, torch.distributed.fsdp"

@@ -15,6 +15,8 @@ import annotated_types
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
+from memplan.number_style import number
+
 Kind = Literal["whole number", "number", "switch", "choice", "text", "names", "object", "section", "list"]
 
 
@@ -138,12 +140,14 @@ _SCALARS: dict[Any, Kind] = {int: "whole number", float: "number", bool: "switch
 
 
 def _range_words(known: FieldFacts) -> str:
-    low = f"from {known.minimum:,}" if known.minimum is not None else ""
+    low = f"from {number(known.minimum)}" if known.minimum is not None else ""
     if known.above is not None:
-        low = f"above {known.above:,}"
+        low = f"above {number(known.above)}"
     if known.maximum is not None:
-        return f"{low} to {known.maximum:,}" if known.above is None else f"{low} and at most {known.maximum:,}"
-    return f"{low} to below {known.below:,}" if known.below is not None else low
+        return (
+            f"{low} to {number(known.maximum)}" if known.above is None else f"{low} and at most {number(known.maximum)}"
+        )
+    return f"{low} to below {number(known.below)}" if known.below is not None else low
 
 
 def _numeric_words(known: FieldFacts) -> str:
@@ -155,7 +159,7 @@ def _text_words(known: FieldFacts) -> str:
     if known.min_length:
         words += " that is not empty"
     if known.max_length is not None:
-        words += f" of at most {known.max_length:,} characters"
+        words += f" of at most {number(known.max_length)} characters"
     return words
 
 
@@ -165,7 +169,11 @@ def _names_words(known: FieldFacts) -> str:
 
 
 def _list_words(known: FieldFacts) -> str:
-    return f"a list of {known.min_length or 0:,} to {known.max_length:,} objects" if known.max_length else "a list"
+    return (
+        f"a list of {number(known.min_length or 0)} to {number(known.max_length)} objects"
+        if known.max_length
+        else "a list"
+    )
 
 
 def joined(words: Iterable[str]) -> str:

@@ -16,6 +16,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from memplan.errors import PlanError
+from memplan.number_style import number
 from memplan.plan.field_facts import FieldFacts, facts, joined
 from memplan.plan.model_choice import ModelChoice
 from memplan.plan.paths import Part, format_path
@@ -56,8 +57,8 @@ class InvalidPlanError(PlanError):
             return
         listed = [f"  {problem}" for problem in problems[:MAX_LISTED]]
         if len(problems) > MAX_LISTED:
-            listed.append(f"  and {len(problems) - MAX_LISTED:,} more")
-        super().__init__("\n".join([f"{len(problems):,} problems", *listed]), place=place)
+            listed.append(f"  and {number(len(problems) - MAX_LISTED)} more")
+        super().__init__("\n".join([f"{number(len(problems))} problems", *listed]), place=place)
 
 
 def invalid_plan(
@@ -89,11 +90,11 @@ def shown(value: Any) -> str:
     if isinstance(value, str):
         return f"{quoted(value)} (text)"
     if isinstance(value, list | tuple):
-        return f"a list of {len(value):,}" if value else "an empty list"
+        return f"a list of {number(len(value))}" if value else "an empty list"
     if isinstance(value, dict):
         return "an object"
     if isinstance(value, int) and abs(value) >= 10**30:
-        return f"a number of about {int(value.bit_length() * 0.30103) + 1:,} digits"
+        return f"a number of about {number(int(value.bit_length() * 0.30103) + 1)} digits"
     if value is None or isinstance(value, bool | int | float):
         return json.dumps(value)
     return f"a {type(value).__name__}"
@@ -160,7 +161,7 @@ def _refused(value: Any, field: FieldFacts) -> str:
         hint = f"; did you mean {near[0]}?" if near else "."
         return f"found {quoted(value)}{hint} Allowed: {field.allowed}."
     if isinstance(value, str) and field.max_length is not None and len(value) > field.max_length:
-        return f"found text of {len(value):,} characters; allowed is {field.allowed}."
+        return f"found text of {number(len(value))} characters; allowed is {field.allowed}."
     if isinstance(value, str) and field.section is ModelChoice:
         return f"found {shown(value)}; allowed is {field.allowed}, such as {json.dumps({'catalog': _MODEL})}."
     return f"found {shown(value)}; allowed is {field.allowed}."

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from memplan.errors import MemplanError
+from memplan.number_style import plain_numbers
 from memplan.plan.scenario import Plan
 from memplan.plan_estimates import estimate_plan
 from memplan.report.csv_rows import as_csv
@@ -23,6 +24,7 @@ REPORT_FORMATS: tuple[str, ...] = tuple(_WRITERS)
 """The formats that there are, by the ending of a file that has it."""
 
 
+@plain_numbers()
 def report(plan: Plan, form: str, unit: Unit = "gib") -> str:
     """Write a plan's estimates as a document. The same plan gives the same text.
 

@@ -11,6 +11,7 @@ from memplan.memory.sharding import (
     SHARDS_WEIGHTS,
     data_parallel_devices,
 )
+from memplan.number_style import number
 from memplan.plan.edit import facts_at
 from memplan.plan.field_facts import facts
 from memplan.plan.hardware import Hardware, Sharding
@@ -88,21 +89,21 @@ def batch_words(scenario: Scenario) -> str:
     Equation: sequences = micro-batch × accumulation × data-parallel devices; tokens = sequences × sequence length.
     """
     training, groups = scenario.training, data_parallel_devices(scenario.hardware)
-    length = f"{training.sequence_length:,} {'token' if training.sequence_length == 1 else 'tokens'}"
+    length = f"{number(training.sequence_length)} {'token' if training.sequence_length == 1 else 'tokens'}"
     if training.method == "inference":
         return f"{_sequences(training.micro_batch)} of {length}"
     sequences = training.micro_batch * training.gradient_accumulation * groups
-    factors = [f"micro-batch {training.micro_batch:,}"]
+    factors = [f"micro-batch {number(training.micro_batch)}"]
     if training.gradient_accumulation > 1:
-        factors.append(f"accumulation {training.gradient_accumulation:,}")
+        factors.append(f"accumulation {number(training.gradient_accumulation)}")
     if groups > 1:
-        factors.append(f"{groups:,} data-parallel")
+        factors.append(f"{number(groups)} data-parallel")
     words = f"{' × '.join(factors)} = " if len(factors) > 1 else ""
-    return f"{words}{_sequences(sequences)} of {length}: {sequences * training.sequence_length:,} tokens a step"
+    return f"{words}{_sequences(sequences)} of {length}: {number(sequences * training.sequence_length)} tokens a step"
 
 
 def _sequences(count: int) -> str:
-    return "1 sequence" if count == 1 else f"{count:,} sequences"
+    return "1 sequence" if count == 1 else f"{number(count)} sequences"
 
 
 def devices_words(hardware: Hardware, device_name: str) -> str:
@@ -111,17 +112,17 @@ def devices_words(hardware: Hardware, device_name: str) -> str:
     if count == 1:
         return device_name
     if count <= per_node:
-        return f"{count:,} × {device_name}"
+        return f"{number(count)} × {device_name}"
     nodes, rest = divmod(count, per_node)
     if rest:
-        return f"{count:,} × {device_name} in {nodes + 1:,} nodes of up to {per_node:,}"
-    return f"{nodes:,} nodes × {per_node:,} {device_name}"
+        return f"{number(count)} × {device_name} in {number(nodes + 1)} nodes of up to {number(per_node)}"
+    return f"{number(nodes)} nodes × {number(per_node)} {device_name}"
 
 
 def hardware_words(hardware: Hardware, estimate: Estimate, unit: Unit) -> str:
     """Say what it is trained on: "2 nodes × 8 H100 SXM5 80 GB (16 devices), tensor parallel 8, headroom 5%"."""
     name = devices_words(hardware, estimate.device_name)
-    words = [f"{name} ({hardware.devices:,} devices)" if hardware.devices > hardware.devices_per_node else name]
+    words = [f"{name} ({number(hardware.devices)} devices)" if hardware.devices > hardware.devices_per_node else name]
     parallel = {
         "tensor": hardware.tensor_parallel,
         "pipeline": hardware.pipeline_parallel,
@@ -146,10 +147,10 @@ def sharding_words(hardware: Hardware) -> str:
         return ""
     by_part = {"weights": SHARDS_WEIGHTS, "gradients": SHARDS_GRADIENTS, "optimizer states": SHARDS_STATES}
     divided = [part for part, strategies in by_part.items() if sharding.strategy in strategies]
-    what = f"nothing divided, the same on each of {groups:,}"
+    what = f"nothing divided, the same on each of {number(groups)}"
     if divided:
         parts = " and ".join(filter(None, (", ".join(divided[:-1]), divided[-1])))
-        what = f"{parts} divided among {groups:,}"
+        what = f"{parts} divided among {number(groups)}"
     words = [f"{choice_title('strategy', sharding.strategy)}: {what}"]
     if sharding.strategy in CASTS_WEIGHTS:
         words += [_switch("reshard_after_forward", sharding.reshard_after_forward)]
@@ -164,7 +165,7 @@ def _switch(name: str, is_on: bool) -> str:
 
 def recipe_words(estimate: Estimate) -> str:
     """Say which dtypes there are, and what a parameter takes."""
-    per_parameter = f"{estimate.recipe.bytes_per_parameter:.3g} bytes per parameter"
+    per_parameter = f"{number(estimate.recipe.bytes_per_parameter, '.3g')} bytes per parameter"
     return (
         estimate.recipe.text if per_parameter in estimate.recipe.text else f"{estimate.recipe.text} = {per_parameter}"
     )

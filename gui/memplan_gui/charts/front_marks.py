@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QPainter, QPen
 
-from memplan import format_bytes
+from memplan import format_bytes, number
 from memplan_gui.charts.axis import axis_height, paint_axis, paint_grid
 from memplan_gui.charts.look import ChartLook
 from memplan_gui.charts.scale import Scale
@@ -68,12 +68,12 @@ def paint_front(painter: QPainter, marks: FrontMarks) -> None:
     places = [marks.place(point) for point in marks.front.points]
     painter.setPen(QPen(marks.look.colour("muted"), 1))
     painter.drawPolyline(places)
-    for number, (point, place) in enumerate(zip(marks.front.points, places, strict=True)):
+    for at, (point, place) in enumerate(zip(marks.front.points, places, strict=True)):
         role = "fits" if point.fits else "does_not_fit"
         painter.setPen(QPen(marks.look.colour(role), 2))
         painter.setBrush(marks.look.colour(role if point.fits else "window"))
         painter.drawEllipse(place, RADIUS, RADIUS)
-        if number == marks.chosen:
+        if at == marks.chosen:
             painter.setBrush(Qt.BrushStyle.NoBrush)
             painter.setPen(QPen(marks.look.colour("accent"), 2))
             painter.drawEllipse(place, RADIUS + 4, RADIUS + 4)
@@ -85,7 +85,7 @@ def _paint_times(painter: QPainter, marks: FrontMarks) -> None:
     for step in range(LABELS):
         time = marks.fastest + (marks.slowest - marks.fastest) * step / (LABELS - 1)
         y = area.bottom() - area.height() * step / (LABELS - 1)
-        text = f"{time:.2f} ×" + (" time" if step == LABELS - 1 else "")
+        text = f"{number(time, '.2f')} ×" + (" time" if step == LABELS - 1 else "")
         painter.setPen(look.colour("muted"))
         height = look.height("caption")
         look.write(painter, "caption", text, QRectF(0, y - height / 2, area.left() - GAP, height), "right")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from memplan import Estimate, MemplanError, Scenario, facts_at, format_count
+from memplan import Estimate, MemplanError, Scenario, facts_at, format_count, number
 
 ROWS_FOR_SECTION: dict[str, tuple[str, ...]] = {
     "model": ("model.catalog", "model.name"),
@@ -78,4 +78,4 @@ def model_caption(estimate: Estimate) -> str:
 
 
 def _share(part: int, whole: int) -> str:
-    return f"{part / whole:.2%}" if part * 10 < whole else f"{part / whole:.0%}"
+    return number(part / whole, ".2%") if part * 10 < whole else f"{part / whole:.0%}"

@@ -20,6 +20,7 @@ from memplan import (
     facts_at,
     format_bytes,
     instant_words,
+    number,
     value_at,
 )
 from memplan_gui.charts.scale import grouped
@@ -209,7 +210,7 @@ def _sentence(compared: Sequence[Compared], unit: Unit) -> str:
     (least, name), (most, other) = min(known), max(known)
     if least == most:
         return f"All need the same: {format_bytes(least, unit)}."
-    more = f"{format_bytes(most - least, unit)} more, {most / least:.3g} times as much"
+    more = f"{format_bytes(most - least, unit)} more, {number(most / least, '.3g')} times as much"
     return f"“{name}” needs least: {format_bytes(least, unit)}. “{other}” needs {more}."
 
 

@@ -18,6 +18,7 @@ from memplan import (
     format_bytes,
     headline,
     instant_sentence,
+    number,
     other_matches_sentence,
     source_words,
     stated_rows,
@@ -135,7 +136,7 @@ def _bar(found: Diagnosis, unit: Unit) -> CardBarPage | None:
 
 
 def _size(num_bytes: int, unit: Unit) -> str:
-    return format_bytes(num_bytes, unit) if num_bytes >= 2**30 // 10 else f"{num_bytes / 2**20:.3g} MiB"
+    return format_bytes(num_bytes, unit) if num_bytes >= 2**30 // 10 else f"{number(num_bytes / 2**20, '.3g')} MiB"
 
 
 def _place(found: Diagnosis, estimate: Estimate | None) -> tuple[InstantName, TermName] | None:
@@ -175,14 +176,14 @@ def levers_title(page: DiagnosisPage, applied: str = "") -> str:
 
 def message_titles(reading: Reading) -> tuple[str, ...]:
     """What to call each message in a list."""
-    return tuple(_title(number, message) for number, message in enumerate(reading.messages, 1))
+    return tuple(_title(place, message) for place, message in enumerate(reading.messages, 1))
 
 
-def _title(number: int, message: Message) -> str:
+def _title(place: int, message: Message) -> str:
     card = f"card {message.device}" if message.device is not None else message.kind_title
     rank = f", rank {message.rank}" if message.rank is not None else ""
     asked = f", {message.asked.text}" if message.asked is not None else ""
-    return f"{number}: {card}{rank}{asked}, line {message.line:,}"
+    return f"{place}: {card}{rank}{asked}, line {number(message.line)}"
 
 
 def nothing_words(reading: Reading) -> str:

@@ -27,6 +27,7 @@ from memplan import (
     format_count,
     measured_evidence,
     nearest_evidence,
+    number,
 )
 from memplan_gui.charts.scale import grouped
 from memplan_gui.presenters.cells import Cells
@@ -174,11 +175,11 @@ def _group_line(group: EvidenceGroup, own: str) -> EvidenceLine:
 
 
 def _percent(error: float) -> str:
-    return f"{error:.2%}"
+    return number(error, ".2%")
 
 
 def _signed(error: float) -> str:
-    return "0.00%" if _is_exact(error) else f"{error:+.2%}".replace("-", "−")
+    return "0.00%" if _is_exact(error) else number(error, "+.2%").replace("-", "−")
 
 
 def _off(error: float) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from memplan import COUNTS_IN_TOKENS, FieldFacts
+from memplan import COUNTS_IN_TOKENS, FieldFacts, number
 
 MOST_CHOICES = 9
 """Of more, a list is quicker to read in the field itself."""
@@ -47,7 +47,7 @@ def _takes(facts: FieldFacts, choices: Sequence[str]) -> str:
 def _range(facts: FieldFacts, times: int = 1) -> str:
     low = facts.minimum if facts.minimum is not None else facts.above
     high = facts.maximum if facts.maximum is not None else facts.below
-    words = f"{'above' if facts.minimum is None else 'from'} {(low or 0) * times:,}"
+    words = f"{'above' if facts.minimum is None else 'from'} {number((low or 0) * times)}"
     if high is None:
         return words
-    return f"{words} to {'below ' if facts.maximum is None else ''}{high * times:,}"
+    return f"{words} to {'below ' if facts.maximum is None else ''}{number(high * times)}"

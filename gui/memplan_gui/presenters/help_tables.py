@@ -5,7 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from memplan import LEVERS, PREFERENCE_TITLES, Estimate, Lever, Scenario, TermName, choice_title, estimate, facts_at
+from memplan import (
+    LEVERS,
+    PREFERENCE_TITLES,
+    Estimate,
+    Lever,
+    Scenario,
+    TermName,
+    choice_title,
+    estimate,
+    facts_at,
+    number,
+)
 from memplan_gui.recipes import PRESETS
 
 BILLION = 1_000_000_000
@@ -102,7 +113,7 @@ def _figure(value: float) -> str:
     """
     if 0 < value < 0.005:
         return "about 0"
-    return f"{value:.3g}"
+    return number(value, ".3g")
 
 
 def _table(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

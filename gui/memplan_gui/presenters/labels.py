@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from memplan import Estimate, Scenario, choice_title
+from memplan import Estimate, Scenario, choice_title, number
 
 MOST_TAB_LETTERS = 32
 
@@ -49,7 +49,7 @@ def picture_subtitle(scenario: Scenario, estimate: Estimate, *more: str) -> str:
     parts = (
         estimate.model_name,
         choice_title("method", training.method),
-        f"{training.micro_batch:,} × {training.sequence_length:,} tokens",
+        f"{number(training.micro_batch)} × {number(training.sequence_length)} tokens",
         devices_words(scenario.hardware, estimate.device_name),
         *more,
     )

@@ -52,9 +52,9 @@ def _fallen(before: Fall, after: Fall, unit: Unit) -> WaterfallRow:
 def _sentence(falls: Sequence[Fall], usable: int, unit: Unit) -> str:
     first, last = falls[0], falls[-1]
     steps = ", ".join(f"{fall.title} {saving_words(fall.saving_bytes, unit)}" for fall in falls[1:])
-    ends = f"from {format_bytes(first.need_bytes, unit)} now to {format_bytes(last.need_bytes, unit)}"
-    of = f"of {format_bytes(usable, unit)} usable"
-    return f"The peak falls {ends} {of}: {steps}." if steps else f"The peak is {ends.split()[1]} {of}."
+    now, of = format_bytes(first.need_bytes, unit), f"of {format_bytes(usable, unit)} usable"
+    ends = f"from {now} now to {format_bytes(last.need_bytes, unit)}"
+    return f"The peak falls {ends} {of}: {steps}." if steps else f"The peak is {now.partition(' ')[0]} {of}."
 
 
 def _price(fall: Fall) -> str:

@@ -16,6 +16,7 @@ from memplan import (
     evidence_differences,
     format_bytes,
     nearest_evidence,
+    number,
     process_sentence,
     replaced,
     saving_words,
@@ -139,4 +140,4 @@ def _off_by(error: float) -> str:
     """How far an estimate is from the truth, in words; errors are known to a hundredth of a percent."""
     if abs(error) < SAME:
         return "estimate within 0.01%"
-    return f"estimate {abs(error):.2%} {'above' if error > 0 else 'below'}"
+    return f"estimate {number(abs(error), '.2%')} {'above' if error > 0 else 'below'}"

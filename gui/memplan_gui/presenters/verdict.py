@@ -15,6 +15,7 @@ from memplan import (
     host_sentence,
     host_words,
     measured_words,
+    number,
     pinned_sentence,
     stage_sentence,
     stage_words,
@@ -80,7 +81,7 @@ def verdict_view(estimate: Estimate, unit: Unit) -> VerdictView:
 
 def recipe_words(estimate: Estimate) -> str:
     """What the estimate assumed: dtypes, and the bytes per parameter that follow."""
-    return f"{estimate.recipe.text}: {estimate.recipe.bytes_per_parameter:.3g} bytes per parameter"
+    return f"{estimate.recipe.text}: {number(estimate.recipe.bytes_per_parameter, '.3g')} bytes per parameter"
 
 
 def measured_line(estimate: Estimate, unit: Unit) -> str:

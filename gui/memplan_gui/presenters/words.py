@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from memplan import CHOICE_TITLES, UNIT_BYTES, UNIT_NAMES, Unit, format_bytes
+from memplan import CHOICE_TITLES, UNIT_BYTES, UNIT_NAMES, Unit, format_bytes, number
 from memplan_gui.charts.scale import grouped
 from memplan_gui.presenters.typed import plain_number
 
@@ -63,12 +63,12 @@ def fraction_text(value: float) -> str:
     >>> fraction_text(0.05), fraction_text(0.001)
     ('5 %', '0.1 %')
     """
-    return f"{value * 100:.6g} %"
+    return f"{number(value * 100, '.6g')} %"
 
 
 def bytes_text(value: int, unit: Unit) -> str:
     """Write an amount of memory so that reading it gives the same figure again, where that is short."""
-    short = f"{value / UNIT_BYTES[unit]:.6g} {UNIT_NAMES[unit]}"
+    short = f"{number(value / UNIT_BYTES[unit], '.6g')} {UNIT_NAMES[unit]}"
     return short if value else f"0 {UNIT_NAMES[unit]}"
 
 

@@ -19,6 +19,7 @@ from memplan.exchange.formats import read_document
 from memplan.exchange.notes import Stated
 from memplan.exchange.reading import Reading
 from memplan.exchange.settling import field_applies, field_paths, settle, value_words
+from memplan.number_style import plain_numbers
 from memplan.plan.edit import facts_at, value_at
 from memplan.plan.scenario import Scenario
 from memplan.printable import printable
@@ -66,6 +67,7 @@ class ExportFormat:
     """How the fields start that such a file is about; the others are another file's."""
 
 
+@plain_numbers()
 def export_scenario(scenario: Scenario, format_id: str) -> Exported:
     """Write a scenario as a trainer's configuration, with its estimate as a comment where comments can stand.
 
