@@ -28,6 +28,7 @@ if TYPE_CHECKING:  # The same names for type checkers and editors; a test holds 
     from memplan.changes import changes_between as changes_between
     from memplan.choice_titles import CHOICE_TITLES as CHOICE_TITLES
     from memplan.choice_titles import choice_title as choice_title
+    from memplan.chosen_model import generates_text as generates_text
     from memplan.diagnose import NOTHING_FOUND as NOTHING_FOUND
     from memplan.diagnose import Amount as Amount
     from memplan.diagnose import CardPart as CardPart
@@ -239,6 +240,7 @@ _NAMES: dict[str, str] = {
         "read_message_stream read_messages source_words stated_rows tensor_sentence unread_sentence"
     ),
     "choice_titles": "CHOICE_TITLES choice_title",
+    "chosen_model": "generates_text",
     "disk": "read_file write_file",
     "errors": "ConfigError MemplanError PlanError UnknownEntryError",
     "estimate": "estimate",

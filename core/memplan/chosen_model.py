@@ -14,7 +14,7 @@ from memplan.architecture.from_config import architecture_of
 from memplan.architecture.parts import Architecture
 from memplan.catalog import CatalogModel
 from memplan.catalog import model as catalog_model
-from memplan.errors import ConfigError
+from memplan.errors import ConfigError, MemplanError
 from memplan.number_style import once_a_style, plain_numbers
 from memplan.plan.model_choice import ModelChoice
 from memplan.plan.training import Kernels
@@ -52,6 +52,17 @@ def chosen_model(choice: ModelChoice) -> ChosenModel:
         return _from_config(choice.name or _config_name(choice.config), choice.config)
     assert choice.parameters is not None, "the plan's own check allows nothing else"
     return _from_size(choice.name or "", choice.parameters, choice.layers, choice.hidden_size, choice.vocab_size)
+
+
+def generates_text(choice: ModelChoice) -> bool:
+    """Whether a model makes text token by token: encoders read their input in one pass, and cache no keys.
+
+    True where no architecture follows from the choice, so that nothing is ruled out.
+    """
+    try:
+        return chosen_model(choice).architecture.generates
+    except MemplanError:
+        return True
 
 
 def run_by(chosen: ChosenModel, kernels: Kernels, version: tuple[int, int] | None) -> ChosenModel:

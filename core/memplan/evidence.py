@@ -82,7 +82,7 @@ class EvidenceRow:
 
     @property
     def set_up(self) -> str:
-        """The set-up in words: "qlora, full checkpointing, autocast bf16"."""
+        """The set-up in words: "LoRA, full checkpointing, autocast bf16"."""
         return set_up_words(self.facets)
 
 
@@ -154,6 +154,13 @@ _SAID: Mapping[str, tuple[str, str]] = {
     "loss": ("plain", "{} loss"),
 }
 """What of a set-up is said, its default, and how. The method is always said, the rest where it is not the default."""
+_NAMED: Mapping[str, str] = {
+    "method": "method",
+    "sharding": "strategy",
+    "optimizer": "optimizer",
+    "kernels": "kernels",
+}
+"""The facets that are said by the names of their choices, and the field that those are of."""
 SET_UP_FACETS = ("method", "checkpointing", "autocast", "attention", "sharding", "optimizer")
 """What set-ups are told apart by in the tables."""
 
@@ -211,14 +218,14 @@ def set_up_words(facets: Mapping[str, str], names: Iterable[str] = tuple(_SAID))
     """Say a set-up.
 
     >>> set_up_words({"method": "lora", "checkpointing": "full", "autocast": "none", "attention": "eager"})
-    'lora, full checkpointing, eager attention'
+    'LoRA, full checkpointing, eager attention'
     """
     said = []
     for name in names:
         default, words = _SAID[name]
         value = facets.get(name, default)
         if name == "method" or value != default:
-            said.append(words.format(value))
+            said.append(words.format(choice_words(_NAMED[name], value) if name in _NAMED else value))
     return ", ".join(said)
 
 
@@ -252,7 +259,7 @@ def evidence_groups(rows: Iterable[EvidenceRow], by: EvidenceGrouping) -> tuple[
     for row in rows:
         if row.exact:
             groups.setdefault(names[by](row), []).append(row)
-    return tuple(_group(name, alike) for name, alike in sorted(groups.items()))
+    return tuple(_group(name, alike) for name, alike in sorted(groups.items(), key=lambda group: group[0].lower()))
 
 
 def figure_of(errors: Iterable[float]) -> EvidenceFigure:

@@ -207,7 +207,7 @@ class AnswerPanel(QWidget):
         self._levers_title.setText(f"Levers: {problem}" if problem else title)
         cards = lever_cards(offers, estimate.verdict, self._unit) if estimate else ()
         useful = useful_ids(offers, self.levers.kept)
-        others = tuple(card for card in cards if card.id not in useful)
+        others = tuple(sorted((card for card in cards if card.id not in useful), key=lambda card: not card.applies))
         self.levers.show_cards(tuple(card for card in cards if card.id in useful), others)
         shown(self._more_levers, bool(others))
         for before, after in pairwise((self._more_levers, *self.levers.buttons)):

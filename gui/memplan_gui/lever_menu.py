@@ -1,4 +1,4 @@
-"""The menus of levers: the strip's cards by name, each with a shortcut, then every other lever."""
+"""The menus of levers: the strip's cards, each with a shortcut while it is seen, then every other lever."""
 
 from __future__ import annotations
 
@@ -32,22 +32,28 @@ class LeverMenu:
         self._with_card: list[QAction] = []
         for number in range(1, MOST_SHORTCUTS + 1):
             action = menu.addAction(f"Lever {number}")
-            action.setShortcut(f"Ctrl+{number}")
             action.triggered.connect(lambda _=False, number=number: strip.press(number))
             self._with_card.append(action)
         menu.addSeparator()
         self._others: list[QAction] = []
+        strip.seen.connect(self._number)
+        self._number(strip.isVisible())
         self.refresh()
         self._list_others()
 
     def refresh(self) -> None:
-        """Name the levers that have a card, and hide the rest: their shortcuts work while nobody looks."""
+        """Say what the levers that have a card do, and hide the rest."""
         buttons = self._strip.buttons
         for number, action in enumerate(self._with_card):
             card = buttons[number].card if number < len(buttons) and not buttons[number].isHidden() else None
-            action.setText(card.title if card else "")
             action.setVisible(card is not None)
-            action.setEnabled(card is not None and card.applies)
+            if card is not None:
+                _show(action, card)
+
+    def _number(self, seen: bool) -> None:
+        """Whether the cards are seen: a number means the card that stands there, and nothing where none does."""
+        for number, action in enumerate(self._with_card, start=1):
+            action.setShortcut(f"Ctrl+{number}" if seen else "")
 
     def _list_others(self) -> None:
         """List the levers that have no card, when somebody looks: there are thirty, and each edit changes them all."""
@@ -62,11 +68,16 @@ def add_levers(menu: QMenu, cards: tuple[LeverCard, ...], toggle: Callable[[str]
     """Add a line for each lever: its saving and price, checked where it is on, dimmed where it does not apply."""
     actions = []
     for card in cards:
-        action = menu.addAction(card.line.replace("&", "&&"))
-        action.setCheckable(card.applies)
-        action.setChecked(card.is_on)
-        action.setEnabled(card.applies)
-        action.setToolTip(card.tip)
+        action = menu.addAction("")
+        _show(action, card)
         action.triggered.connect(lambda _=False, lever=card.id: toggle(lever))
         actions.append(action)
     return actions
+
+
+def _show(action: QAction, card: LeverCard) -> None:
+    action.setText(card.line.replace("&", "&&"))
+    action.setCheckable(card.applies)
+    action.setChecked(card.is_on)
+    action.setEnabled(card.applies)
+    action.setToolTip(card.tip)

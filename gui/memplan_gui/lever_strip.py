@@ -3,7 +3,17 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QPoint, QRect, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QEnterEvent, QFont, QFontMetrics, QPainter, QPaintEvent, QPen, QResizeEvent
+from PySide6.QtGui import (
+    QEnterEvent,
+    QFont,
+    QFontMetrics,
+    QHideEvent,
+    QPainter,
+    QPaintEvent,
+    QPen,
+    QResizeEvent,
+    QShowEvent,
+)
 from PySide6.QtWidgets import QAbstractButton, QGridLayout, QSizePolicy, QWidget
 
 from memplan_gui.help_topics import TOPIC, topic_of_lever
@@ -115,6 +125,8 @@ class LeverStrip(QWidget):
 
     toggled = Signal(str)
     """The lever that the person pressed, by its id."""
+    seen = Signal(bool)
+    """Whether its view is in front now."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
@@ -177,6 +189,16 @@ class LeverStrip(QWidget):
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Place the cards anew when more or fewer fit side by side."""
         self._place()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """The cards can be pressed by their numbers."""
+        super().showEvent(event)
+        self.seen.emit(True)
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        """Nobody sees which card has which number."""
+        super().hideEvent(event)
+        self.seen.emit(False)
 
 
 def even_columns(num_cards: int, most: int) -> int:

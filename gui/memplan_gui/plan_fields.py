@@ -7,7 +7,7 @@ from functools import cache
 from operator import attrgetter
 from typing import NamedTuple
 
-from memplan import Scenario, facts_at
+from memplan import Scenario, facts_at, generates_text
 
 Applies = Callable[[Scenario], bool]
 
@@ -23,6 +23,11 @@ def always(_: Scenario) -> bool:
 def trains(scenario: Scenario) -> bool:
     """Something is trained."""
     return scenario.training.method != "inference"
+
+
+def generates(scenario: Scenario) -> bool:
+    """Text is made, token by token: an encoder has no cache of keys to keep."""
+    return scenario.training.method == "inference" and generates_text(scenario.model)
 
 
 def has_adapters(scenario: Scenario) -> bool:
@@ -97,7 +102,7 @@ TRAINING = SectionSpec(
         FieldSpec("training.method"),
         FieldSpec("training.lora.rank", has_adapters, doubling=True),
         FieldSpec("training.freeze.trainable_layers", lambda scenario: scenario.training.method == "freeze"),
-        FieldSpec("training.inference.kv_cache", lambda scenario: scenario.training.method == "inference"),
+        FieldSpec("training.inference.kv_cache", generates),
         FieldSpec("training.optimizer", trains),
         FieldSpec("training.micro_batch"),
         FieldSpec("training.sequence_length", doubling=True),

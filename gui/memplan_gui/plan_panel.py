@@ -36,6 +36,8 @@ MARGIN = 8
 SCROLL_MARGIN = 11
 """At the right: the scroll bar stands in it, and must not cut the frame of what has the keyboard."""
 SECTION_GAP = 16
+CAPTION_GAP = 8
+"""Under a caption, before the next field: it belongs to the one above."""
 
 
 class PlanPanel(QFrame):
@@ -199,7 +201,7 @@ class PlanPanel(QFrame):
     def _build_usable(self) -> QVBoxLayout:
         """Under the device: what a process can get of it, and what is taken off for that."""
         self.usable_caption = label("", "caption", wraps=True, selectable=True)
-        caption = column(margins=(INSET, 0, INSET, 0))
+        caption = column(margins=(INSET, 0, INSET, CAPTION_GAP))
         caption.addWidget(self.usable_caption)
         return caption
 

@@ -76,7 +76,7 @@ PRESETS: tuple[RecipePreset, ...] = (
     ),
     RecipePreset(
         "SGD, momentum",
-        "SGD: bf16 weights and gradients, fp32 momentum",
+        "bf16 weights and gradients, fp32 momentum",
         "Weights and gradients in bf16, one momentum in fp32: 2 + 2 + 4 bytes." + _ARTICLES.format("D"),
         (("optimizer", "sgd_momentum"), *_dtypes("bf16", "none", "fp32")),
         8,

@@ -125,7 +125,7 @@ def test_one_device_is_not_sharded() -> None:
 
 def test_a_set_up_in_words() -> None:
     facets = {"method": "full", "sharding": "fsdp2", "optimizer": "sgd", "loss": "fused"}
-    assert set_up_words(facets) == "full, fsdp2, sgd, fused loss"
+    assert set_up_words(facets) == "full fine-tune, FSDP2, SGD, fused loss"
 
 
 def test_the_command_prints_tables(capsys: pytest.CaptureFixture[str]) -> None:

@@ -84,7 +84,23 @@ def test_the_answer_fits_and_no_lever_of_it_can_be_left_out(scenario: Scenario) 
     assert estimate(best.scenario).verdict == "fits"
     for use in best.uses:
         fewer = without(scenario, tuple(other for other in best.uses if other is not use))
-        assert fewer is None or estimate(fewer).verdict != "fits", use.title
+        assert fewer is None or estimate(fewer).verdict != "fits", use.lever.title
+
+
+def test_levers_that_are_used_again_and_again_are_called_by_what_they_come_to() -> None:
+    now = made(micro_batch=64)
+    proposal = make_fit(now, FREE, [BY_ID["smaller_batch"], BY_ID["shorter_sequence"]])
+    assert any(use.times > 1 for use in proposal.front[-1].uses)
+    for candidate in proposal.front:
+        training = candidate.scenario.training
+        for use, title in zip(candidate.uses, candidate.titles, strict=True):
+            words = {
+                "smaller_batch": f"Smaller batch (micro-batch {training.micro_batch:,})",
+                "shorter_sequence": f"Shorter sequence ({training.sequence_length:,} tokens)",
+            }
+            assert title == words[use.lever.id]
+    falls = waterfall(now, proposal.front[-1])
+    assert {fall.title for fall in falls[1:]} == set(proposal.front[-1].titles)
 
 
 @given(scenario=ONES)
@@ -239,7 +255,7 @@ def test_a_waterfall_leads_from_the_peak_now_to_the_peak_then(scenario: Scenario
         falls = waterfall(scenario, candidate)
         assert falls[0].need_bytes == estimate(scenario).need_bytes
         assert falls[-1].need_bytes == candidate.need_bytes
-        assert {fall.title for fall in falls[1:]} == {use.title for use in candidate.uses}
+        assert {fall.use for fall in falls[1:]} == set(candidate.uses)
         assert sum(fall.saving_bytes for fall in falls) == falls[0].need_bytes - falls[-1].need_bytes
         assert all(sum(fall.terms.values()) == fall.need_bytes for fall in falls)
 

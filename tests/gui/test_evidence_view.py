@@ -76,7 +76,7 @@ def test_groups_are_all_there_and_the_scenario_s_own_is_pointed_at(window: Windo
     lines = view.cases.table.lines
     assert [(line.cells[0], line.cells[2]) for line in lines] == [(group.name, str(group.cases)) for group in groups]
     own = {line.cells[0] for line in lines if line.is_own}
-    assert own == {"set_up": {"full"}, "family": {"llama"}, "source": set()}[mode]
+    assert own == {"set_up": {"full fine-tune"}, "family": {"llama"}, "source": set()}[mode]
     if own:
         assert view.detail_title.text() in own
     assert view.detail.text()
@@ -105,7 +105,7 @@ def test_a_scenario_without_an_estimate_says_why(open_window: Callable[..., Wind
 
 def test_what_is_said_of_all_cases_is_counted() -> None:
     traced = [row for row in evidence_rows("traced") if row.exact]
-    assert all_sentence().startswith(f"{len(traced)} traces of the framework's own code: ")
+    assert all_sentence().startswith(f"{len(traced):,} traces of the framework's own code: ")
 
 
 def test_a_case_of_the_very_set_up_is_said_to_be_one() -> None:

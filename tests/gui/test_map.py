@@ -147,7 +147,7 @@ def test_arrow_keys_walk_from_the_plans_own_place_and_say_the_estimate(view: Map
     qtbot.keyClick(view.plot, Qt.Key.Key_Right, Qt.KeyboardModifier.ControlModifier)
     assert view.plot.cursor_place == (3, 2048)
     right = estimate(words.with_place(LORA, 3, 2048))
-    assert view.words.text() == f"3 × 2048 tokens. {verdict_sentence(right)}."
+    assert view.words.text() == f"3 × 2,048 tokens. {verdict_sentence(right)}."
     assert view.plot.accessibleDescription() == view.words.text()
     qtbot.keyClick(view.plot, Qt.Key.Key_Escape)
     assert view.plot.cursor_place is None

@@ -23,6 +23,7 @@ from memplan import (
     contrast,
     facts_at,
     lever_offers,
+    replaced,
     verdict_sentence,
 )
 from memplan import estimate as estimate_of
@@ -199,6 +200,24 @@ def test_lever_cards_say_saving_price_and_state() -> None:
     assert small.caption == "The micro-batch is 1 already"
     assert small.saving == ""
     assert "not applicable" in small.spoken
+
+
+def test_a_lever_that_takes_memory_says_so_on_its_card() -> None:
+    # Whether it does is the estimate's to know: the offer's saving is the difference of two of them.
+    scenario = replaced(new_plan().scenarios[0], "training.weights_dtype", "fp32")
+    scenario = replaced(replaced(scenario, "training.autocast", "bf16"), "training.optimizer_impl", "fused")
+    offers = {offer.lever.id: offer for offer in lever_offers(scenario)}
+    assert offers["autocast"].saving_bytes < 0
+    card = {card.id: card for card in lever_cards(tuple(offers.values()), "does_not_fit", "gib")}["autocast"]
+    assert card.is_on
+    assert card.saving.startswith("+")
+    assert card.caption == "Takes more, 16-bit products"
+
+
+def test_a_saving_that_nobody_could_see_is_none() -> None:
+    offers = lever_offers(replaced(new_plan().scenarios[0], "training.sequence_length", 256))
+    for card, offer in zip(lever_cards(offers, "tight", "gib"), offers, strict=True):
+        assert card.saving == "0" or not offer.saves_nothing or not card.applies
 
 
 def test_every_choice_of_a_shown_field_has_a_title() -> None:

@@ -253,13 +253,37 @@ def test_levers_have_shortcuts_before_the_menu_was_opened(window: Window, qtbot:
     actions = window.menus.submenus["levers"].actions()
     button = window.answer_panel.levers.buttons[0]
     assert button.card is not None
-    assert actions[0].text() == button.card.title
+    assert actions[0].text() == button.card.line
     assert [action.isEnabled() for action in actions[:8]] == [
         button.card is not None and button.card.applies for button in window.answer_panel.levers.buttons
     ]
     press(window, qtbot, Qt.Key.Key_1, Qt.KeyboardModifier.ControlModifier)
     window.answers.finish()
     assert button.isChecked()
+    assert actions[0].isChecked()
+
+
+def test_a_levers_number_means_the_card_that_is_seen(window: Window, qtbot: QtBot) -> None:
+    # In another view nobody sees which card is the first, and an edit there may have moved them.
+    views, actions = window.answer_panel.views, window.menus.submenus["levers"].actions()
+    views.show_view("Map")
+    before = window.document.plan
+    press(window, qtbot, Qt.Key.Key_1, Qt.KeyboardModifier.ControlModifier)
+    assert window.document.plan is before
+    window.menus.submenus["levers"].aboutToShow.emit()
+    assert actions[0].text()  # the menu, where they are read, works from every view
+    assert actions[0].isEnabled()
+    views.show_view("Memory")
+    press(window, qtbot, Qt.Key.Key_1, Qt.KeyboardModifier.ControlModifier)
+    assert window.document.plan is not before
+
+
+def test_only_what_makes_text_is_asked_about_its_cache(window: Window) -> None:
+    edit(window, "training.method", "inference")
+    cache = window.plan_panel.rows["training.inference.kv_cache"]
+    assert not cache.isHidden()
+    edit(window, "model", {"catalog": "google-bert/bert-base-uncased"})
+    assert cache.isHidden()
 
 
 def test_a_lever_that_does_not_apply_changes_nothing(window: Window) -> None:

@@ -41,6 +41,7 @@ class Lever:
         counts_as: what it costs beside time, as the slowdown that is thought as bad: 0.05 is like steps that take 5%
             longer.
         times: how often it can be used, one upon the other.
+        comes_to: what a scenario has of it, for levers that can be used again: "1,024 tokens".
         is_advised: whether it is proposed at all by a search for what fits.
     """
 
@@ -59,6 +60,7 @@ class Lever:
     changes_what: Preference | None = None
     counts_as: float = 0.0
     times: int = 1
+    comes_to: Callable[[Scenario], str] | None = None
     is_advised: bool = True
 
     def applies(self, scenario: Scenario) -> str | None:
@@ -123,3 +125,8 @@ def device_in(scenario: Scenario) -> Device | None:
 def adapts(scenario: Scenario) -> bool:
     """Whether it trains adapters."""
     return scenario.training.method in ("lora", "qlora")
+
+
+def micro_batch_words(scenario: Scenario) -> str:
+    """Its micro-batch: "micro-batch 4"."""
+    return f"micro-batch {scenario.training.micro_batch:,}"

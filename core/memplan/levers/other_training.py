@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memplan.levers.lever import Changes, Lever, adapts, never, setting
+from memplan.levers.lever import Changes, Lever, adapts, micro_batch_words, never, setting
 from memplan.plan.scenario import Scenario
 
 _SHORTEST = 128
@@ -69,6 +69,7 @@ METHODS: tuple[Lever, ...] = (
         changes_what="method",
         counts_as=0.1,
         times=4,
+        comes_to=lambda scenario: f"rank {scenario.training.lora.rank:,}",
     ),
     Lever(
         id="frozen_embeddings",
@@ -136,6 +137,7 @@ METHODS: tuple[Lever, ...] = (
         changes_what="effective_batch",
         counts_as=0.3,
         times=20,
+        comes_to=micro_batch_words,
     ),
     Lever(
         id="shorter_sequence",
@@ -155,5 +157,6 @@ METHODS: tuple[Lever, ...] = (
         changes_what="sequence_length",
         counts_as=1.1,
         times=6,
+        comes_to=lambda scenario: f"{scenario.training.sequence_length:,} tokens",
     ),
 )

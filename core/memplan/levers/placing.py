@@ -153,6 +153,7 @@ PLACING: tuple[Lever, ...] = (
         changes_what="devices",
         counts_as=0.7,
         times=4,
+        comes_to=lambda scenario: f"{scenario.hardware.devices:,} devices",
     ),
     setting(
         id="offload_activations",

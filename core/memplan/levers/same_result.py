@@ -7,7 +7,7 @@ from memplan.catalog import Device
 from memplan.choice_titles import choice_title
 from memplan.chosen_model import chosen_model
 from memplan.errors import MemplanError
-from memplan.levers.lever import Changes, Lever, device_in, never, setting
+from memplan.levers.lever import Changes, Lever, device_in, micro_batch_words, never, setting
 from memplan.plan.scenario import Scenario
 from memplan.plan.training import Optimizer
 
@@ -181,6 +181,7 @@ SAME_RESULT: tuple[Lever, ...] = (
         why_not=_smaller_batch_why_not,
         counts_as=0.003,
         times=20,
+        comes_to=micro_batch_words,
     ),
     setting(
         id="optimizer_in_backward",

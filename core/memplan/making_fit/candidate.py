@@ -17,10 +17,10 @@ class Use:
     lever: Lever
     times: int = 1
 
-    @property
-    def title(self) -> str:
-        """What it is called: "Smaller batch (3 times)"."""
-        return self.lever.title if self.times == 1 else f"{self.lever.title} ({self.times} times)"
+    def title_in(self, scenario: Scenario) -> str:
+        """What it is called where a scenario has it: "Shorter sequence (1,024 tokens)"."""
+        comes_to = self.lever.comes_to
+        return self.lever.title if comes_to is None else f"{self.lever.title} ({comes_to(scenario)})"
 
     @property
     def caveat(self) -> float:
@@ -59,6 +59,11 @@ class Candidate:
     price: float
     """What it costs in all: ln(slowdown) + Σ ln(1 + what each lever counts as beside time). 0 for no lever at all."""
     usable_bytes: int
+
+    @property
+    def titles(self) -> tuple[str, ...]:
+        """What its levers are called, and come to."""
+        return tuple(use.title_in(self.scenario) for use in self.uses)
 
     @property
     def fits(self) -> bool:

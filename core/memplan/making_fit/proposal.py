@@ -105,8 +105,8 @@ def make_fit(scenario: Scenario, preferences: Preferences | None = None, levers:
     A full fine-tune of an 8B model in bf16 misses an A100 of 80 GB by the copy that its optimizer's step makes:
 
     >>> scenario = Scenario.model_validate({"model": {"catalog": "meta-llama/Llama-3.1-8B"}})
-    >>> [use.title for use in make_fit(scenario).best.uses]
-    ['Fused optimizer']
+    >>> make_fit(scenario).best.titles
+    ('Fused optimizer',)
     """
     searching = Steps(making_fit(scenario, preferences, levers))
     for _ in searching:

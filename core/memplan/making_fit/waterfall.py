@@ -44,7 +44,7 @@ def waterfall(now: Scenario, candidate: Candidate) -> tuple[Fall, ...]:
             break
         then = [(estimate(made), use, made) for use, made in tried]
         after, use, scenario = min(then, key=lambda one: one[0].need_bytes)
-        falls.append(_fall(use.title, use, after, found.need_bytes - after.need_bytes))
+        falls.append(_fall(use.title_in(scenario), use, after, found.need_bytes - after.need_bytes))
         found = after
         left.remove(use)
     return tuple(falls)

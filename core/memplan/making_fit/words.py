@@ -53,8 +53,8 @@ def remedy_words(proposal: Proposal) -> str:
 
 
 def uses_words(candidate: Candidate) -> str:
-    """Name the levers of a set: "LoRA, Checkpointing and Fused loss"."""
-    return listed([use.title for use in candidate.uses]) or "no lever"
+    """Name the levers of a set: "LoRA, Checkpointing and Shorter sequence (1,024 tokens)"."""
+    return listed(candidate.titles) or "no lever"
 
 
 def need_words(candidate: Candidate, unit: Unit = "gib") -> str:

@@ -117,7 +117,7 @@ def all_sentence() -> str:
         median, worst = statistics.median(errors), max(errors)
         name = what.partition(",")[0]
         name = name[:1].lower() + name[1:]
-        parts.append(f"{len(errors)} {name}: {_percent(median)} off in the median, {_percent(worst)} at most")
+        parts.append(f"{grouped(len(errors))} {name}: {_percent(median)} off in the median, {_percent(worst)} at most")
     verdicts = measured_evidence().verdicts
     verdict = f"verdicts on devices: {verdicts.right} right, {verdicts.tight} tight, {len(verdicts.wrong)} wrong"
     return "; ".join([*parts, verdict]) + "."

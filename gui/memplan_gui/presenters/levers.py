@@ -70,7 +70,7 @@ def lever_card(offer: LeverOffer, now: Verdict, unit: Unit) -> LeverCard:
     return LeverCard(
         id=offer.lever.id,
         title=offer.lever.title,
-        saving=saving_words(offer.saving_bytes, unit).split(" ")[0] if applies else "",
+        saving=saving_words(0 if offer.saves_nothing else offer.saving_bytes, unit).split(" ")[0] if applies else "",
         caption=short_price(offer) if applies else reason_words(offer.sentence),
         is_on=offer.state == "on",
         applies=applies,
@@ -80,10 +80,16 @@ def lever_card(offer: LeverOffer, now: Verdict, unit: Unit) -> LeverCard:
 
 
 def short_price(offer: LeverOffer) -> str:
-    """What a lever costs in as many words as a card has room for: time first, where steps take longer."""
-    if offer.slowdown is None or offer.slowdown < NO_SLOWER:
-        return offer.lever.short
-    return f"{slowdown_words(offer.slowdown)}, {offer.lever.short[:1].lower()}{offer.lever.short[1:]}"
+    """What a lever costs in as many words as a card has room for: time first, where steps take longer.
+
+    A lever that takes memory instead of saving it says so, for its tick looks like every other.
+    """
+    words = offer.lever.short
+    if offer.slowdown is not None and offer.slowdown >= NO_SLOWER:
+        words = f"{slowdown_words(offer.slowdown)}, {words[:1].lower()}{words[1:]}"
+    if offer.saving_bytes < 0 and not offer.saves_nothing:
+        words = f"Takes more, {words[:1].lower()}{words[1:]}"
+    return words
 
 
 def reason_words(sentence: str) -> str:

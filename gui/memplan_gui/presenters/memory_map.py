@@ -14,8 +14,8 @@ from memplan import (
     replaced,
     verdict_sentence,
 )
+from memplan_gui.charts.scale import grouped
 from memplan_gui.presenters.cells import Amounts, Cells
-from memplan_gui.presenters.words import count_text
 
 BATCH_LIMITS = (16, 64, 256, 1024)
 SHORTEST, LONGEST = 256, 131_072
@@ -102,7 +102,7 @@ def map_sentence(chart: MapChart) -> str:
     if not held:
         words = f"On {found.device_name} not even one sequence of {tokens_text(found.sequences[0])} tokens fits"
         return f"{words} for sure; some are tight." if (found.verdicts == 1).any() else f"{words}."
-    parts = [f"{count_text(batch)} × {tokens_text(sequence)}" for sequence, batch in _some(held)]
+    parts = [f"{grouped(batch)} × {tokens_text(sequence)}" for sequence, batch in _some(held)]
     words = f"The most that fits {found.device_name}: {', '.join(parts)} tokens."
     longest = max(sequence for sequence, batch in zip(found.sequences, found.frontier, strict=True) if batch)
     if found.positions is not None and longest >= found.positions - found.positions // _PARTS:
@@ -119,19 +119,19 @@ def cell_words(estimate: Estimate, batch: int, sequence: int, unit: Unit) -> str
 
 def place_text(batch: int, sequence: int) -> str:
     """A place of the map: "4 × 8,192 tokens"."""
-    return f"{count_text(batch)} × {count_text(sequence)} tokens"
+    return f"{grouped(batch)} × {grouped(sequence)} tokens"
 
 
 def tokens_text(tokens: int) -> str:
     """A sequence length as it is read on an axis: 512, 4k, 1M; in full where that is not round.
 
     >>> tokens_text(512), tokens_text(4096), tokens_text(131072), tokens_text(1048576), tokens_text(3000)
-    ('512', '4k', '128k', '1M', '3000')
+    ('512', '4k', '128k', '1M', '3,000')
     """
     for size, letter in ((2**20, "M"), (2**10, "k")):
         if tokens >= size and tokens % size == 0:
             return f"{tokens // size}{letter}"
-    return count_text(tokens)
+    return grouped(tokens)
 
 
 def map_table(chart: MapChart) -> MapTable:
@@ -154,9 +154,9 @@ def map_cells(chart: MapChart, amounts: Amounts) -> Cells:
             for row, _ in batches
         ]
         most = found.frontier[column]
-        fits = (count_text(most) if most else "none") if amounts.unit else str(most)
+        fits = (grouped(most) if most else "none") if amounts.unit else str(most)
         rows.append((tokens_text(sequence) if amounts.unit else str(sequence), fits, *cells))
-    heads = (f"{count_text(batch)} ×" if amounts.unit else f"batch {batch}, bytes" for _, batch in batches)
+    heads = (f"{grouped(batch)} ×" if amounts.unit else f"batch {batch}, bytes" for _, batch in batches)
     note = f"Need in {amounts.name} by tokens and micro-batch; ~ tight, ✕ does not fit."
     return Cells(("Tokens", "Most that fit", *heads), tuple(rows), note)
 
