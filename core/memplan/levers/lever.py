@@ -9,6 +9,7 @@ from typing import Any, Literal
 from memplan.catalog import Device
 from memplan.catalog import device as device_of
 from memplan.errors import UnknownEntryError
+from memplan.number_style import number
 from memplan.plan.edit import replaced, value_at
 from memplan.plan.scenario import Scenario
 
@@ -129,4 +130,4 @@ def adapts(scenario: Scenario) -> bool:
 
 def micro_batch_words(scenario: Scenario) -> str:
     """Its micro-batch: "micro-batch 4"."""
-    return f"micro-batch {scenario.training.micro_batch:,}"
+    return f"micro-batch {number(scenario.training.micro_batch)}"

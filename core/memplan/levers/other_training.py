@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from memplan.levers.lever import Changes, Lever, adapts, micro_batch_words, never, setting
+from memplan.number_style import number
 from memplan.plan.scenario import Scenario
 
 _SHORTEST = 128
@@ -69,7 +70,7 @@ METHODS: tuple[Lever, ...] = (
         changes_what="method",
         counts_as=0.1,
         times=4,
-        comes_to=lambda scenario: f"rank {scenario.training.lora.rank:,}",
+        comes_to=lambda scenario: f"rank {number(scenario.training.lora.rank)}",
     ),
     Lever(
         id="frozen_embeddings",
@@ -157,6 +158,6 @@ METHODS: tuple[Lever, ...] = (
         changes_what="sequence_length",
         counts_as=1.1,
         times=6,
-        comes_to=lambda scenario: f"{scenario.training.sequence_length:,} tokens",
+        comes_to=lambda scenario: f"{number(scenario.training.sequence_length)} tokens",
     ),
 )

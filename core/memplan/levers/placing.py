@@ -9,6 +9,7 @@ from memplan.choice_titles import choice_title
 from memplan.levers.lever import Changes, Lever, device_in, never, setting
 from memplan.memory.optimizers import RULES
 from memplan.memory.sharding import SHARDS_STATES, SHARDS_WEIGHTS, data_parallel_devices
+from memplan.number_style import number
 from memplan.plan.hardware import Strategy
 from memplan.plan.scenario import Scenario
 
@@ -67,12 +68,12 @@ def _more_devices(scenario: Scenario) -> Changes:
     changes: dict[str, object] = {"hardware.devices": 2 * hardware.devices}
     if hardware.sharding.strategy in ("none", "ddp"):
         changes["hardware.sharding.strategy"] = "fsdp2"
-    for path, number in (
+    for path, count in (
         ("training.gradient_accumulation", training.gradient_accumulation),
         ("training.micro_batch", training.micro_batch),
     ):
-        if number % 2 == 0:
-            return {**changes, path: number // 2}
+        if count % 2 == 0:
+            return {**changes, path: count // 2}
     return changes
 
 
@@ -153,7 +154,7 @@ PLACING: tuple[Lever, ...] = (
         changes_what="devices",
         counts_as=0.7,
         times=4,
-        comes_to=lambda scenario: f"{scenario.hardware.devices:,} devices",
+        comes_to=lambda scenario: f"{number(scenario.hardware.devices)} devices",
     ),
     setting(
         id="offload_activations",
