@@ -134,8 +134,10 @@ def _read_checkpointing(section: Keys) -> None:
     value = {"memory_budget": "selective"}.get(word, word)
     reading.state("training.checkpointing", mode, value=value)
     reading.default("training.checkpointing", "selective", "torchtitan's default")
-    if value == "selective" and option is not None and option.value.isdecimal():
-        reading.assume(option.key, f"every layer whose number {option.value} divides is recomputed")
+    every = option.value if option else "2"
+    if word == "selective" and every.isdecimal():
+        why = f"every layer whose number {every} divides is recomputed whole; single operations of all are counted"
+        reading.leave_out(option or Stated(every, reading.file, "activation_checkpoint.selective_ac_option"), why)
 
 
 def _read_optimizer(section: Keys) -> None:
