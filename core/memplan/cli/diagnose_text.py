@@ -33,6 +33,7 @@ _AMOUNTS = (
     "total",
     "limit",
     "allocated",
+    "pools",
     "active",
     "reserved",
     "unallocated",

@@ -14,12 +14,13 @@ _START = re.compile(
     r"|(?P<alone>tr[il1|]?[ec]dt?[o0]?a[l1|]{2}[o0]cate(?=[\doil|]))"
 )
 """A message begins with who ran out, or where its beginning was lost, with what was tried."""
-_ASKED = re.compile(rf"tr[il1|]?[ec]dt?[o0]?a[l1|]{{2}}[o0]cate{AMOUNT}")
+_ASKED = re.compile(rf"tr[il1|]?[ec]dt?[o0]?a[l1|]{{2}}[o0]cate(?:morethan)?{AMOUNT}")
 _DEVICE = re.compile(r"\((?:g[pb][uvy]|npu|xpu|device|mlu|musa)(\d{1,4})[;:,]|g[pb][uvy](\d{1,4})hasa?t[o0]?ta")
 _FIELDS = {
     "total": (rf"{AMOUNT}t[o0]?talcap", rf"totalcapa\w{{0,6}}?of{AMOUNT}"),
     "limit": (rf"{AMOUNT}allowed",),
     "allocated": (rf"{AMOUNT}alread\w{{0,2}}all", rf"allocatedmemory{AMOUNT}isallocated"),
+    "pools": (rf"with{AMOUNT}allocatedinprivatep",),
     "active": (rf"{AMOUNT}currentactive",),
     "free": (rf"{AMOUNT}free", rf"ofwhich{AMOUNT}is"),
     "reserved": (rf"{AMOUNT}reservedin",),

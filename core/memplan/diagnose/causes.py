@@ -107,6 +107,8 @@ def _program(message: Message, unit: Unit) -> Iterator[Cause]:
 
 def _others(message: Message, unit: Unit) -> Iterator[Cause]:
     others = message.other_processes
+    if message.free is not None and message.asked is not None and message.free.low_bytes > message.asked.high_bytes:
+        return  # there was room beside them
     if message.process is not None and message.total is not None and message.free is not None:
         rest = message.total.minus(message.free).minus(message.process)
         others = rest if others is None or rest.middle_bytes > 1.1 * others.high_bytes else others
@@ -123,7 +125,7 @@ def _others(message: Message, unit: Unit) -> Iterator[Cause]:
             yield Cause(
                 "other_process",
                 f"Other processes hold {_about(others, unit)} of this card.",
-                "End them (nvidia-smi lists them), or plan with them as memory used by others.",
+                f"End them ({_monitor(message)} lists them), or plan with them as memory used by others.",
             )
         return
     outside = message.outside_allocator
@@ -132,8 +134,13 @@ def _others(message: Message, unit: Unit) -> Iterator[Cause]:
             "other_process",
             f"{_about(outside, unit)} of the card is held outside this process's allocator. Context and "
             "communication take 0.5 to 2 GiB; the rest is likely another process.",
-            "Look for another process (nvidia-smi) before looking at the model.",
+            f"Look for another process ({_monitor(message)}) before looking at the model.",
         )
+
+
+def _monitor(message: Message) -> str:
+    """The program that lists a card's processes."""
+    return {"hip": "rocm-smi", "npu": "npu-smi info", "xpu": "xpu-smi"}.get(message.kind, "nvidia-smi")
 
 
 def _beside(message: Message, unit: Unit) -> Iterator[Cause]:
@@ -187,8 +194,9 @@ def _not_fragmentation(message: Message, unit: Unit) -> Iterator[Cause]:
 def _limits(message: Message, unit: Unit) -> Iterator[Cause]:
     if message.kind == "mps" and message.limit is not None:
         yield Cause("limit", *_apple(message))
-    elif message.kind == "mlx" and message.contiguous is not None:
-        yield Cause("limit", f"Metal allows one buffer to have at most {message.contiguous.text}.")
+    elif message.kind in ("mlx", "xpu") and message.contiguous is not None:
+        who = "Metal allows one buffer" if message.kind == "mlx" else "The driver allows one allocation"
+        yield Cause("limit", f"{who} to have at most {message.contiguous.text}.")
     elif message.limit is not None and message.kind not in ("xla", "tensorflow"):
         yield Cause(
             "limit",
@@ -220,7 +228,17 @@ def _not_memory(message: Message, unit: Unit) -> Iterator[Cause]:
     asked, total = message.asked, message.total
     if asked is None or is_absurd(message) or message.kind in ("mps", "host", "xla", "tensorflow"):
         return
+    if message.contiguous is not None and message.kind == "xpu":
+        return
     if message.free is not None and message.free.low_bytes > asked.high_bytes:
+        if message.kind == "xpu":
+            words = (
+                f"{message.free.text} was free, more than the {asked.text} asked for: likely the driver's limit on one"
+            )
+            yield Cause("not_memory", f"{words} allocation, not the card's size.")
+            return
+        if message.limit is not None:
+            return  # which says it
         yield Cause(
             "not_memory",
             f"{message.free.text} was free, more than the {asked.text} asked for: another limit than the card's size.",
@@ -257,9 +275,11 @@ def _full(message: Message, unit: Unit) -> Iterator[Cause]:
 
 def _host(message: Message, unit: Unit) -> Iterator[Cause]:
     if message.kind == "host":
+        used, whole = message.allocated, message.total
+        filled = f" {used.text} was in use{f', of {whole.text}' if whole else ''}." if used else ""
         yield Cause(
             "host",
-            "This is the host's memory (RAM), not the card's.",
+            f"This is the host's memory (RAM), not the card's.{filled}",
             "Each rank that loads the model holds a copy of it: load on one rank or by shards, offload less, or take "
             "fewer workers for the data.",
         )
@@ -274,6 +294,10 @@ _NO_FIGURES = {
     "driver": (
         "The driver or a library (cuBLAS, cuDNN, NCCL) found no memory for itself: the allocator had taken nearly all.",
         "Leave the card some headroom; what the run needs is no smaller for it.",
+    ),
+    "batch_search": (
+        "accelerate halved the batch after each such message until nothing was left: one row did not fit either.",
+        "A smaller batch is no way out: shorter rows, checkpointing, adapters or sharding are.",
     ),
     "metal": ("Metal states no figures. Its limit lies below the Mac's memory.", ""),
 }

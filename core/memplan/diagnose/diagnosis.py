@@ -179,7 +179,7 @@ def _tensors(bytes_by_term: Mapping[TermName, int]) -> int:
 
 def card_parts(message: Message) -> tuple[CardPart, ...]:
     """The card as a message has it; nothing where it does not state the card's size."""
-    if message.total is None:
+    if message.total is None or message.kind == "host":
         return ()
     left = message.total.middle_bytes
     sizes: list[tuple[PartName, int]] = []

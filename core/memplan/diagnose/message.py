@@ -20,6 +20,7 @@ MessageKind = Literal[
     "tensorflow",
     "bitsandbytes",
     "driver",
+    "batch_search",
     "host",
     "unknown",
 ]
@@ -35,6 +36,7 @@ MESSAGE_KINDS: dict[MessageKind, str] = {
     "tensorflow": "TensorFlow",
     "bitsandbytes": "bitsandbytes",
     "driver": "the device's driver or one of its libraries",
+    "batch_search": "accelerate's search for a batch that fits",
     "host": "the host's memory (RAM)",
     "unknown": "an unknown source",
 }
@@ -65,6 +67,8 @@ class Message:
     """What the process may take, where that is less than the card."""
     allocated: Amount | None = None
     """In tensors."""
+    pools: Amount | None = None
+    """Of what is in tensors: in pools of their own (CUDA graphs)."""
     active: Amount | None = None
     reserved: Amount | None = None
     """What the allocator took for tensors."""
@@ -114,7 +118,7 @@ class Message:
     @property
     def is_of_a_tensor(self) -> bool:
         """Whether what was asked for may be a tensor on the card."""
-        return self.kind != "host" and self.out_of == "memory" and not self.is_of_a_program
+        return self.kind not in ("host", "driver") and self.out_of == "memory" and not self.is_of_a_program
 
     @property
     def kind_title(self) -> str:

@@ -35,6 +35,11 @@ _ANCHORS = (
     b"oom_kill",
     b"oom-kill",
     b"exitcode: -9",
+    b"return code = -9",
+    b"OOMKilled",
+    b"executable batch size",
+    b"CUDA calloc",
+    b"memory on node",
 )
 
 _STRIDE = 64

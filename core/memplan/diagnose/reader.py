@@ -24,6 +24,8 @@ from memplan.units import MIB
 CHUNK_BYTES = 8 * MIB
 MOST_MESSAGES = 200
 _WORDS_BEFORE, _WORDS_AFTER = 5, 3
+_ECHOES = ("driver", "unknown", "batch_search")
+"""What says of a message that states figures only that there was one."""
 
 
 def read_messages(text: str | bytes) -> Reading:
@@ -139,7 +141,7 @@ def _without_echoes(messages: tuple[Message, ...]) -> tuple[Message, ...]:
         for message in messages
         if message.asked is not None
         or message.total is not None
-        or not (message.kind in telling or (speaks and message.kind in ("driver", "unknown")))
+        or not (message.kind in telling or (speaks and message.kind in _ECHOES))
     )
     return tuple(kept)
 

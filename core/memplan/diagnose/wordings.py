@@ -8,7 +8,7 @@ from dataclasses import replace
 from math import prod
 from typing import Any
 
-from memplan.diagnose.amounts import AMOUNT, Amount, amount
+from memplan.diagnose.amounts import AMOUNT, NUMBER, Amount, amount
 from memplan.diagnose.mentions import person_says
 from memplan.diagnose.message import Message
 
@@ -228,18 +228,72 @@ def _host(squeezed: str) -> Iterator[Found]:
         yield found.start(), found.end(), Message(kind="host", asked=asked, shape=shape, dtype=found[4])
     killed = (
         r"killedprocess(\d+)\(?[^)]{0,40}\)?(?:total-vm:\d+kb,)?(?:anon-rss:(\d+)kb)?"
-        r"|oom[_-]kill(?:ed|er)?event|exitcode:-9(?!\d)|diedwith<signals\.sigkill:9>"
+        r"|oom[_-]kill(?:ed|er)?event|oomkilled(?![\"']?[:=]?(?:false|0))|diedwith<signals\.sigkill:9>"
+        r"|exitcode:-9(?!\d)|exitswithreturncode=-9(?!\d)"
         r"|(?:line\d+:|\[\d+\][+-]?)\d+killed|zsh:killed"  # bash of a script's line and of a job, zsh
     )
     for found in re.finditer(killed, squeezed):
         held = amount(found[2], "kib") if found.lastindex and found.lastindex > 1 and found[2] else None
-        yield found.start(), found.end(), Message(kind="host", process=held)
-    for found in re.finditer(r"(?<![a-z])memoryerror(?![a-z])|cannotallocatememory|bad_alloc", squeezed):
+        in_use = list(
+            re.finditer(rf"cpuvirtualmemory:used={AMOUNT}", squeezed[max(0, found.start() - _NEAR) : found.start()])
+        )
+        seen = amount(in_use[-1][1], in_use[-1][2]) if in_use else None  # DeepSpeed's last count
+        yield found.start(), found.end(), Message(kind="host", process=held, allocated=seen)
+    for found in re.finditer(r"(?<![a-z])memoryerror(?![a-z])|cannotallocatememory(?!block)|bad_alloc", squeezed):
         yield found.start(), found.end(), Message(kind="host")
 
 
+_NEAR = 6000
+"""Letters before the end of a process in which what was last said of the host's memory still counts."""
+_RAY = re.compile(
+    rf"memoryonthenode\(.{{0,200}}?\)wherethetask(?:\(.{{0,300}}?\))?wasrunningwas{AMOUNT}/{AMOUNT}"
+    rf"|morethan\d{{1,3}}%ofthememoryonnode.{{0,100}}?isused\({NUMBER}/{AMOUNT}\)"
+)
+
+
+def _ray(squeezed: str) -> Iterator[Found]:
+    """Ray ends the task that it started last when a node's memory is used up: two generations of its words."""
+    for found in _RAY.finditer(squeezed):
+        used, unit, whole = (found[1], found[2], found[3]) if found[1] else (found[5], found[7], found[6])
+        task = re.search(rf"memoryused={AMOUNT}", found[0])
+        yield (
+            found.start(),
+            found.end(),
+            Message(
+                kind="host",
+                allocated=amount(used, unit),
+                total=amount(whole, found[4] or unit),
+                process=amount(task[1], task[2]) if task else None,
+            ),
+        )
+
+
+def _xpu_block(squeezed: str) -> Iterator[Found]:
+    """Intel's extension before PyTorch's own XPU: the driver's limit on one allocation."""
+    for found in re.finditer(rf"cannotallocatememoryblockwithsizelargerthan{AMOUNT}", squeezed):
+        block = squeezed[found.end() : found.end() + 300]
+        end = max([found.end(), *(found.end() + one.end() for one in re.finditer(AMOUNT, block[:200]))])
+        yield (
+            found.start(),
+            end,
+            Message(
+                kind="xpu",
+                contiguous=amount(found[1], found[2]),
+                asked=_at(block, rf"triedtoallocate{AMOUNT}"),
+                total=_at(block, rf"{AMOUNT}totalcap"),
+                allocated=_at(block, rf"{AMOUNT}alreadyall"),
+                reserved=_at(block, rf"{AMOUNT}reservedin"),
+            ),
+        )
+
+
+def _batch_search(squeezed: str) -> Iterator[Found]:
+    for found in re.finditer(r"(?<![\"'])noexecutablebatchsizefound,?reachedzero", squeezed):
+        yield found.start(), found.end(), Message(kind="batch_search")
+
+
 _DRIVER = re.compile(
-    r"(?:cuda|hip)(?:driver|runtime)?error:?(?:outofmemory|memoryallocation)"
+    r"(?<!searchfor`)(?:cuda|hip)(?:driver|runtime)?error:?(?:outofmemory|memoryallocation)"
     r"|cu(?:blas|dnn|solver|fft)_status_alloc_failed|cuda_error_out_of_memory"
     r"|nccl\w*:?cudafailure(?:\d+)?'outofmemory'|cudafailure(?:\d+)?'outofmemory'"
 )
@@ -248,6 +302,8 @@ _DRIVER = re.compile(
 def _driver(squeezed: str) -> Iterator[Found]:
     for found in _DRIVER.finditer(squeezed):
         yield found.start(), found.end(), Message(kind="driver")
+    for found in re.finditer(rf"failedtocuda(?:host)?[cm]alloc(?:async)?{AMOUNT}", squeezed):  # NCCL's buffers
+        yield found.start(), found.end(), Message(kind="driver", asked=amount(found[1], found[2]))
 
 
 _RECOGNIZERS: tuple[Callable[[str], Iterator[Found]], ...] = (
@@ -257,6 +313,9 @@ _RECOGNIZERS: tuple[Callable[[str], Iterator[Found]], ...] = (
     _metal,
     _xla,
     _bitsandbytes,
+    _ray,
+    _xpu_block,
+    _batch_search,
     _host,
     _driver,
 )

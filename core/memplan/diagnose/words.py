@@ -5,7 +5,7 @@ from __future__ import annotations
 from memplan.diagnose.amounts import Amount
 from memplan.diagnose.diagnosis import Diagnosis
 from memplan.diagnose.matching import Match
-from memplan.diagnose.message import Message, Reading
+from memplan.diagnose.message import Message, MessageKind, Reading
 from memplan.number_style import number
 from memplan.sentences import AT
 from memplan.units import format_bytes
@@ -17,6 +17,7 @@ _FIELDS = (
     ("free", "Free"),
     ("contiguous", "Largest free piece"),
     ("allocated", "In tensors"),
+    ("pools", "Of them in pools of graphs"),
     ("active", "Active"),
     ("reserved", "Reserved"),
     ("unallocated", "Reserved, in no tensor"),
@@ -27,6 +28,11 @@ _FIELDS = (
 )
 _EXPECTED = ("asked", "free", "allocated", "reserved", "total")
 """What most messages state: of these, what is missing is said."""
+_TITLES_OF: dict[MessageKind, dict[str, str]] = {
+    "host": {"allocated": "In use", "total": "The host"},
+    "mlx": {"contiguous": "One buffer at most"},
+    "xpu": {"contiguous": "One allocation at most"},
+}
 
 
 def headline(diagnosis: Diagnosis) -> str:
@@ -62,7 +68,8 @@ def source_words(message: Message) -> str:
 def stated_rows(message: Message) -> tuple[tuple[str, str], ...]:
     """Every figure that is stated, as it is written, with its title; then what is not stated."""
     rows = []
-    for name, title in _FIELDS:
+    titles = dict(_FIELDS) | _TITLES_OF.get(message.kind, {})
+    for name, title in titles.items():
         amount: Amount | None = getattr(message, name)
         if amount is not None:
             rows.append((title, amount.text))
@@ -75,8 +82,8 @@ def stated_rows(message: Message) -> tuple[tuple[str, str], ...]:
     if message.out_of == "buffers":
         allowed = number(message.buffers) if message.buffers is not None else "not stated"
         return ("Buffers allowed", allowed), *rows
-    titles = dict(_FIELDS)
-    missing = [titles[name].lower() for name in _EXPECTED if getattr(message, name) is None]
+    expected = ("asked",) if message.kind == "host" else _EXPECTED
+    missing = [titles[name].lower() for name in expected if getattr(message, name) is None]
     if missing:
         rows.append(("Not stated", ", ".join(missing)))
     return tuple(rows)

@@ -37,6 +37,7 @@ FIELDS = (
     "total",
     "limit",
     "allocated",
+    "pools",
     "active",
     "reserved",
     "unallocated",
@@ -191,11 +192,65 @@ def test_this_process_under_a_number_is_recognized() -> None:
         ("zsh: killed     python train.py", "host"),
         ("torch.distributed.elastic.multiprocessing.api: failed (exitcode: -9) local_rank: 3 (pid: 77) of binary: python", "host"),
         ("RESOURCE_EXHAUSTED: XLA:TPU compile permanent error. Ran out of memory in memory space hbm. Used 17.27G of 15.48G hbm. Exceeded hbm capacity by 1.79G.", "xla"),
+        ("[2024-01-22 16:50:49,560] [ERROR] [launch.py:321:sigkill_handler] ['python', 'train.py'] exits with return code = -9", "host"),
+        ("Last State: Terminated\n  Reason: OOMKilled\n  Exit Code: 137", "host"),
+        ("RuntimeError: No executable batch size found, reached zero.", "batch_search"),
+        ("NCCL WARN Cuda failure 2 'out of memory'", "driver"),
+        ("torch.AcceleratorError: CUDA error: out of memory\nSearch for `cudaErrorMemoryAllocation' in https://docs.nvidia.com/", "driver"),
         ("MPS backend out of memory (MPS allocated: 1.00 GB, other allocations: 2.00 MB). Tried to allocate 3.00 GB on private pool.", "mps"),
     ],
 )  # fmt: skip
 def test_further_wordings(text: str, kind: str) -> None:
     assert one(text).kind == kind
+
+
+POSTED: list[tuple[str, str, dict[str, str]]] = [
+    (
+        "Task was killed due to the node running low on memory.\nMemory on the node (IP: 10.0.0.7, ID: fc2be) where the task "
+        "(actor ID: f9cc, name=Worker.__init__, pid=4331, memory used=2.22GB) was running was 59.49GB / 62.58GB (0.950744), "
+        "which exceeds the memory usage threshold of 0.95.",
+        "host", {"allocated": "59.49 GB", "total": "62.58 GB", "process": "2.22 GB"},
+    ),  # ray 2, real-stanford/flingbot#11
+    (
+        "ray.memory_monitor.RayOutOfMemoryError: More than 95% of the memory on node\nlab-7 is used (11.8 / 12.3 GB). The top 5",
+        "host", {"allocated": "11.8 GB", "total": "12.3 GB"},
+    ),  # ray 0.8, ray-project/ray#3323
+    (
+        "[utils.py:799:see_memory_usage] CPU Virtual Memory: used = 26.4 GB, percent = 84.6%\n"
+        "[launch.py:315:sigkill_handler] Killing subprocess 108\n['python', 'train.py'] exits with return code = -9",
+        "host", {"allocated": "26.4 GB"},
+    ),  # deepspeedai/DeepSpeed#4571
+    (
+        "RuntimeError: Current platform can NOT allocate memory block with size larger than 4GB! Tried to allocate 6.85 GiB "
+        "(GPU  0; 15.56 GiB total capacity; 0 bytes already allocated; 0 bytes reserved in total by PyTorch)",
+        "xpu", {"asked": "6.85 GiB", "contiguous": "4 GB", "total": "15.56 GiB", "allocated": "0 bytes", "reserved": "0 bytes"},
+    ),  # intel/intel-extension-for-pytorch#629
+    ("torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate more than 1EB memory.", "cuda", {"asked": "1 EB"}),
+    (
+        "torch.OutOfMemoryError: HIP out of memory. Tried to allocate 2.00 MiB. GPU 0 has a total capacity of 255.98 GiB of which "
+        "244.65 GiB is free. 1.05 GiB allowed; Of the allocated memory 1017.01 MiB is allocated by PyTorch, with 17.00 MiB "
+        "allocated in private pools (e.g., HIP Graphs), and 54.99 MiB is reserved by PyTorch but unallocated.",
+        "hip", {"asked": "2.00 MiB", "total": "255.98 GiB", "free": "244.65 GiB", "limit": "1.05 GiB", "allocated": "1017.01 MiB",
+                "pools": "17.00 MiB", "unallocated": "54.99 MiB"},
+    ),  # ROCm/TheRock#2118
+    (
+        "[3] include/alloc.h:178 NCCL WARN Cuda failure 'out of memory'\n\n[3] include/alloc.h:185 NCCL WARN Failed to CUDA calloc "
+        "6291456 bytes\nLast error:\nFailed to CUDA calloc 6291456 bytes",
+        "driver", {"asked": "6291456 bytes"},
+    ),  # NVIDIA/nccl#1235
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "kind", "stated"), POSTED)
+def test_each_figure_of_messages_that_were_posted(text: str, kind: str, stated: dict[str, str]) -> None:
+    message = one(text)
+    assert message.kind == kind
+    assert {name: amount.text for name, amount in amounts(message).items()} == stated
+
+
+def test_a_limit_and_room_on_the_card_blame_nobody_else() -> None:
+    """ROCm/TheRock#2118: 244.65 GiB were free; the process was allowed 1.05 GiB."""
+    assert [cause.name for cause in causes(one(POSTED[5][0]))][:1] == ["limit"]
 
 
 @pytest.mark.parametrize(
@@ -212,6 +267,7 @@ def test_further_wordings(text: str, kind: str) -> None:
         "[INFO] oom killer disabled",
         "low 0\noom 0\noom_kill 0\n",
         "OOM errors: 0",
+        '"OOMKilled": false,',
         "TORCH out of memory handling enabled",
         "from torch.cuda import OutOfMemoryError",
         "OOM errors can be avoided with gradient checkpointing",
