@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from memplan.architecture.parts import Linear, Norm, Rotary, Weight
+from memplan.architecture.parts import Linear, Norm, Weight
+from memplan.architecture.positions import Rotary
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from memplan.architecture.parts import Linear, Rotary, Weight
+from memplan.architecture.parts import Linear, Weight
+from memplan.architecture.positions import Rotary
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

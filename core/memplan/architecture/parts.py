@@ -10,14 +10,19 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
+from memplan.architecture.positions import Rotary
+
 if TYPE_CHECKING:
     from memplan.architecture.expert_parts import Experts
     from memplan.architecture.latent_parts import LatentAttention
     from memplan.architecture.linear_parts import StateMixer
+    from memplan.architecture.shared_parts import LayerInput, LayerInputs
 
-NormKind = Literal["rms", "late_rms", "gemma_rms", "litgpt_rms", "fused", "layer", "fp32_layer", "layer_1p", "centred"]
-"""late_rms: the gain in fp32 as well (OLMo 2). litgpt_rms: so does litgpt, whose square is a product. fused: one
-kernel (Megatron). fp32_layer: in
+NormKind = Literal[
+    "rms", "late_rms", "gemma_rms", "power_rms", "litgpt_rms", "fused", "layer", "fp32_layer", "layer_1p", "centred"
+]
+"""late_rms: the gain in fp32 as well (OLMo 2). power_rms: so does Gemma 4, whose root is a power; without a gain of
+values. litgpt_rms: so does litgpt, whose square is a product. fused: one kernel (Megatron). fp32_layer: in
 fp32 whatever the input (OLMo). layer_1p: the gain is 1 + weight (Nemotron). centred: a layer norm of single operations
 in fp32 (Cohere)."""
 Activation = Literal["silu", "gelu", "gelu_tanh", "gelu_new", "relu", "relu2", "xielu", "bloom_gelu"]
@@ -108,39 +113,6 @@ class Norm:
 
 
 @dataclass(frozen=True, slots=True)
-class Rotary:
-    """How positions turn heads, where it is not llama's way."""
-
-    form: Literal["cosines", "half_cosines", "complex"] = "cosines"
-    """What the tables hold: half as many cosines, for halves that are turned one by one and joined (GPT-OSS), or
-    complex numbers (DeepSeek-V2, Llama 4)."""
-    joins: bool = False
-    """The turned part and the rest of each head are joined, even when the rest is empty (GPT-NeoX)."""
-    table: int = 0
-    """Which of the model's tables of positions: sliding and full layers may have one each (Gemma 3)."""
-    inline: bool = False
-    """Turned inside the attention's own function, which holds the parts until it returns (Phi)."""
-    by_token: bool = False
-    """Heads are turned before they are moved forward (GPT-J)."""
-    stored: bool = False
-    """Cosines and sines are rows of a stored table (GPT-J)."""
-    buffered: bool = False
-    """Cosines and sines of the longest sequence are buffers of the model, in fp32 (litgpt, torchtune)."""
-    pairs: bool = False
-    """Neighbours are turned, not halves of the head (Cohere, GLM)."""
-    spread: Literal["no", "once", "each"] = "no"
-    """Each layer spreads cosines and sines out again, once (GLM) or for queries and keys each (GPT-J)."""
-    per_row: bool = False
-    """The tables have a row for each sequence of the batch (Qwen3.5)."""
-    fp32_tables: bool = False
-    """Cosines and sines stay in fp32 (OLMo)."""
-    fp32_heads: bool = False
-    """Heads are cast to fp32 and turned in it (Cohere)."""
-    fp32_products: bool = False
-    """Heads are cast to fp32 for each product, their halves swapped before that (ERNIE 4.5)."""
-
-
-@dataclass(frozen=True, slots=True)
 class Attention:
     """Self-attention with `heads` query heads that share `kv_heads` key and value heads."""
 
@@ -164,10 +136,16 @@ class Attention:
     """How many distances the model's table of biases has, whatever the sequence (MPT)."""
     rotary_dim: int = 0
     """How many values of each head positions turn; 0 for none."""
-    rotary: Rotary = Rotary()
+    rotary: Rotary = Rotary()  # noqa: RUF009 - frozen
     query_norm: Norm | None = None
     key_norm: Norm | None = None
     """Over each head; over all heads at once where the norm is as wide as the projection (OLMo 2)."""
+    value_norm: Norm | None = None
+    """Over each head's value; without a projection of values they are keys before their norm (Gemma 4)."""
+    shares: Literal["no", "gives", "takes"] = "no"
+    """Later layers read its keys and values, or it has none of its own and takes those of an earlier one (Gemma 3n)."""
+    waits: bool = False
+    """Shared keys and values have a gradient of a later layer's when its backward begins."""
     dropout: float = 0.0
     softcap: bool = False
     window: int | None = None
@@ -206,7 +184,7 @@ class Attention:
 
     def weights(self) -> Iterator[Weight]:
         """Projections, output, query and key norms."""
-        for part in (*self.inputs, self.output, self.query_norm, self.key_norm):
+        for part in (*self.inputs, self.output, self.query_norm, self.key_norm, self.value_norm):
             if part is not None:
                 yield from part.weights()
         if self.sinks:
@@ -275,6 +253,12 @@ class Layer:
     holds_norm: Literal["no", "until_next", "until_end"] = "no"
     """What the first norm makes has a name of its own: it lives until the next norm takes the name (MPT), or until the
     layer is through (StableLM)."""
+    layer_input: LayerInput | None = None
+    """What the layer reads beside the residual (Gemma 3n, Gemma 4)."""
+    scaled_in_place: bool = False
+    """What it gives is multiplied by a buffer, in place (Gemma 4)."""
+    waiting: tuple[tuple[int, int], ...] = ()
+    """Keys and values of other layers whose gradients wait while it runs back: heads and width of each."""
 
     def weights(self) -> Iterator[Weight]:
         """Every parameter tensor of the layer."""
@@ -283,6 +267,14 @@ class Layer:
             if part is not None:
                 for weight in part.weights():
                     yield weight if isinstance(part, Norm) else replace(weight, name=f"{part.name}.{weight.name}")
+        if self.layer_input is not None:
+            yield from self.layer_input.weights()
+
+    def linears(self) -> Iterator[Linear]:
+        """Every linear module of the layer."""
+        for part in (self.attention, self.mlp, self.layer_input):
+            if part is not None:
+                yield from part.linears()
 
 
 def rotary_tables(layers: Iterable[Layer]) -> tuple[tuple[int, int], ...]:
@@ -335,6 +327,8 @@ class Architecture:
     """A norm of the embeddings (Bloom)."""
     projections: tuple[Linear, ...] = ()
     """In and out of a narrower embedding (OPT-350m)."""
+    layer_inputs: LayerInputs | None = None
+    """What is made for each layer beside the residual (Gemma 3n, Gemma 4)."""
     idle: tuple[tuple[Weight, int], ...] = ()
     """Weights that text does not pass through, with how often each occurs: towers, layers that look at images."""
     logits_softcap: bool = False
@@ -384,7 +378,8 @@ class Architecture:
 
     def outer_weights(self) -> Iterator[Weight]:
         """Parameter tensors outside the layers; tied weights once."""
-        first = (self.tokens, self.embedding_norm, self.positions, *self.projections[:1]) if self.starts else ()
+        own = (self.tokens, self.embedding_norm, self.positions, self.layer_inputs, *self.projections[:1])
+        first = own if self.starts else ()
         last = (*self.projections[1:], self.final_norm) if self.ends else ()
         for part in (*first, *last):
             if part is not None:

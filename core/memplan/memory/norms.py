@@ -13,6 +13,8 @@ def norm(tape: Tape, kind: NormKind, x: Tensor, weight: Parameter | None, bias: 
         return op.layer_norm(tape, x, weight, bias)
     if kind == "fp32_layer":
         return op.to(tape, op.layer_norm(tape, op.to(tape, x, "fp32"), weight, bias), x.dtype)
+    if kind == "power_rms":
+        return _power_rms_norm(tape, x, weight)
     assert weight is not None, "the other kinds have a gain"
     if kind == "layer_1p":
         return _layer_norm_1p(tape, x, weight, bias)
@@ -49,6 +51,19 @@ def _gemma_rms_norm(tape: Tape, x: Tensor, weight: Parameter) -> Tensor:
     x = op.to(tape, x, "fp32")
     x = op.mul_by_row_scalar(tape, x, op.rsqrt(tape, op.plus_constant(tape, op.square_mean(tape, x))))
     return op.to(tape, op.scale(tape, x, _as_tensor(tape, weight, "fp32")), dtype)
+
+
+def _power_rms_norm(tape: Tape, x: Tensor, weight: Parameter | None) -> Tensor:
+    """Gemma4RMSNorm: (mean square + epsilon) ** -0.5, a power, which keeps what it is of; the gain in fp32, if any."""
+    dtype = x.dtype
+    x = op.to(tape, x, "fp32")
+    mean = op.plus_constant(tape, op.square_mean(tape, x))
+    x = op.mul_by_row_scalar(tape, x, op.square(tape, mean, "mean square"))
+    if weight is not None:
+        x = op.scale(
+            tape, x, weight if weight.dtype == "fp32" else _as_tensor(tape, weight, "fp32"), weight_first=False
+        )
+    return op.to(tape, x, dtype)
 
 
 def _litgpt_rms_norm(tape: Tape, x: Tensor, weight: Parameter) -> Tensor:

@@ -159,7 +159,7 @@ def sharded_tensor(tensor: HeldTensor, devices: int) -> HeldTensor:
 
 def layer_adapters(layer: Layer, setup: Setup) -> Iterator[HeldTensor]:
     """The adapters of one layer."""
-    for linear in (*layer.attention.linears(), *(layer.mlp.linears() if layer.mlp is not None else ())):
+    for linear in layer.linears():
         yield from _adapter(linear, setup, 1)
     if isinstance(layer.mlp, Experts):
         for linear, each in module_linears(layer.mlp, setup):
@@ -171,11 +171,17 @@ def _adapters(architecture: Architecture, setup: Setup) -> Iterator[HeldTensor]:
     for layer, count in architecture.kinds.items():
         for tensor in layer_adapters(layer, setup):
             yield replace(tensor, count=count * tensor.count)
-    for linear in (*architecture.projections, architecture.head):
+    for linear in (*_input_projection(architecture), *architecture.projections, architecture.head):
         yield from _adapter(linear, setup, 1)
     for weight, count in architecture.idle:
         if weight.linear:
             yield from _adapter(_idle_linear(weight), setup, count)
+
+
+def _input_projection(architecture: Architecture) -> tuple[Linear, ...]:
+    """What projects embeddings to the layers' own inputs, if anything does."""
+    made = architecture.layer_inputs
+    return (made.projection,) if made is not None and architecture.starts else ()
 
 
 def _idle_linear(weight: Weight) -> Linear:
@@ -221,6 +227,9 @@ def _layer_modules(layer: Layer, setup: Setup) -> dict[str, tuple[Weight, ...]]:
         for linear in block.linears():
             if not setup.adapts(linear):
                 found[f"{block.name}.{linear.name}"] = tuple(linear.weights())
+    for linear in layer.layer_input.linears() if layer.layer_input is not None else ():
+        if not setup.adapts(linear):
+            found[linear.name] = tuple(linear.weights())
     return found
 
 
@@ -267,8 +276,10 @@ def _expert_adapters(experts: Experts, setup: Setup, count: int) -> Iterator[Hel
 def linears(architecture: Architecture) -> Iterator[tuple[Linear, int]]:
     """Every linear module with how often it occurs; the head once."""
     for layer, count in architecture.kinds.items():
-        for part in (*layer.attention.linears(), *(layer.mlp.linears() if layer.mlp is not None else ())):
+        for part in layer.linears():
             yield part, count
+    for part in _input_projection(architecture):
+        yield part, 1
     first, last = architecture.projections[:1], (*architecture.projections[1:], architecture.head)
     for part in (*(first if architecture.starts else ()), *(last if architecture.ends else ())):
         yield part, 1

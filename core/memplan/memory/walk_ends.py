@@ -11,6 +11,7 @@ from functools import lru_cache
 from memplan.architecture.parts import Architecture
 from memplan.memory.blocks.context import Context
 from memplan.memory.blocks.model import LossState, embed, finish, given_ids, positions_and_masks
+from memplan.memory.blocks.sharing import beginning, held_heads, layer_inputs
 from memplan.memory.peak import Peak, now_of, peak_of, tape_for, way_back_from
 from memplan.memory.recording import Ledger, Reading, Recordings
 from memplan.memory.setup import Setup
@@ -126,10 +127,14 @@ def walk_ends_on(
         if architecture.starts
         else (tape.leaf(hidden, last_dtype, needs_grad=setup.trains), [], True)
     )
+    if (made := architecture.layer_inputs) is not None and architecture.starts:
+        ctx.layer_inputs = layer_inputs(ctx, made, ids, x)
+        input_stays = not x.storage.kept
     model_locals = positions_and_masks(ctx, list(architecture.kinds), tape)
+    model_locals += held_heads(ctx, architecture)
     held = ctx.masks.items() if setup.checkpointing and last_needs_grad else ()
     masks = {window: mask.storage.num_bytes for window, mask in held if mask is not None}
-    start, way_back = _noted(meter), way_back_from(meter, x)
+    start, way_back = _noted(meter), way_back_from(meter, beginning(ctx, x))
     del x
     held_in_forward = meter.now
     last = [tape.leaf(hidden, last_dtype, needs_grad=last_needs_grad)]

@@ -10,6 +10,7 @@ from memplan.memory.blocks.caching import Left, as_before, in_cache
 from memplan.memory.blocks.context import Context
 from memplan.memory.blocks.layers import layer as layer_block
 from memplan.memory.blocks.model import positions_and_masks
+from memplan.memory.blocks.sharing import wait
 from memplan.memory.peak import Peak, peak_of, tape_for, way_back_from
 from memplan.memory.recording import Ledger, Reading, Recordings
 from memplan.memory.setup import Setup
@@ -127,7 +128,7 @@ def walk_layer_on(
     kept, num_kept = meter.now - cache, len(tape.kept)
     meter.restart()
     if done.way_back is not None:
-        _backward(ctx, spec, done, kept)
+        _backward(ctx, spec, done)
     return LayerWalk(
         forward=done.peak,
         kept=kept,
@@ -217,17 +218,19 @@ def _forward(ctx: Context, spec: Layer, given: list[Tensor]) -> _Forward:
     )
 
 
-def _backward(ctx: Context, spec: Layer, done: _Forward, kept: Size) -> None:
+def _backward(ctx: Context, spec: Layer, done: _Forward) -> None:
     """Walk back through the layer, running it again first when it was checkpointed."""
     tape, meter = ctx.tape, ctx.tape.meter
+    wait(ctx, spec)
+    before = meter.now
     root, done.way_back = done.way_back, None
     assert root is not None, "an output that needs a gradient has a way back"
     again: Tensor | None = None
     if done.checkpoint is not None:
         # The layer is run again when the first step asks for a value; gradients made up to there are alive.
         reentrant = ctx.setup.stack.reentrant
-        alive = kept + done.output_bytes if reentrant else tape.backward(root, until_held=True)
-        arrived = Storage(meter, alive - kept, TEMPORARY)
+        alive = before + done.output_bytes if reentrant else tape.backward(root, until_held=True)
+        arrived = Storage(meter, alive - before, TEMPORARY)
         with tape.recomputing(-1 if reentrant else done.num_packs):
             output = layer_block(ctx, spec, done.checkpoint)
         tape.release_casts()
@@ -236,5 +239,6 @@ def _backward(ctx: Context, spec: Layer, done: _Forward, kept: Size) -> None:
         again = output if reentrant else None
         del arrived, output
     tape.backward(root)
+    ctx.waiting.clear()
     del again
     done.checkpoint = None  # the checkpoint's own reference to its input outlives the layer's backward steps

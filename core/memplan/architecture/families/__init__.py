@@ -13,6 +13,7 @@ Composition = Callable[[ConfigReader], Architecture]
 MODULES = (
     "llama",
     "gemma",
+    "gemma_shared",
     "experts",
     "gpt",
     "olmo",

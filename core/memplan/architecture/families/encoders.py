@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterator
 
 from memplan.architecture.composing import plain_mlp, read_activation, read_head_dim, runs_of, sliding_layers
 from memplan.architecture.config_reader import ConfigReader
-from memplan.architecture.parts import Architecture, Attention, Layer, Linear, Mlp, Norm, Rotary, Table, Weight
+from memplan.architecture.parts import Architecture, Attention, Layer, Linear, Mlp, Norm, Table, Weight
+from memplan.architecture.positions import Rotary
 
 _NEAREST = "a decoder of this shape that predicts each next token"
 _UNUSED_POSITIONS = {"roberta": 2, "xlm-roberta": 2}

@@ -18,7 +18,8 @@ from memplan.architecture.composing import (
 from memplan.architecture.config_reader import ConfigReader
 from memplan.architecture.expert_parts import Experts, Router
 from memplan.architecture.latent_parts import LatentAttention
-from memplan.architecture.parts import Architecture, Attention, Layer, Linear, Mlp, Norm, Rotary
+from memplan.architecture.parts import Architecture, Attention, Layer, Linear, Mlp, Norm
+from memplan.architecture.positions import Rotary
 from memplan.errors import ConfigError
 
 CORRECTED = Router(

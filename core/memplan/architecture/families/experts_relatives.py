@@ -17,7 +17,8 @@ from memplan.architecture.families.experts import (
     runs,
     with_shared,
 )
-from memplan.architecture.parts import Architecture, Attention, Layer, Linear, Norm, Rotary
+from memplan.architecture.parts import Architecture, Attention, Layer, Linear, Norm
+from memplan.architecture.positions import Rotary
 
 
 def _mimo_v2_flash(reader: ConfigReader) -> Architecture:

@@ -15,14 +15,8 @@ from memplan.architecture.composing import (
     sliding_layers,
 )
 from memplan.architecture.config_reader import ConfigReader
-from memplan.architecture.parts import (
-    Architecture,
-    Attention,
-    Layer,
-    Mlp,
-    Norm,
-    Rotary,
-)
+from memplan.architecture.parts import Architecture, Attention, Layer, Mlp, Norm
+from memplan.architecture.positions import Rotary
 
 
 def _gemma(reader: ConfigReader) -> Architecture:

@@ -9,16 +9,8 @@ from memplan.architecture.composing import (
     read_head_dim,
 )
 from memplan.architecture.config_reader import ConfigReader
-from memplan.architecture.parts import (
-    Architecture,
-    Attention,
-    Layer,
-    Linear,
-    Mlp,
-    Norm,
-    Rotary,
-    Table,
-)
+from memplan.architecture.parts import Architecture, Attention, Layer, Linear, Mlp, Norm, Table
+from memplan.architecture.positions import Rotary
 
 
 def _gpt2(reader: ConfigReader) -> Architecture:

@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from memplan.architecture.composing import plain_mlp, read_activation, read_head_dim
 from memplan.architecture.config_reader import ConfigReader
-from memplan.architecture.parts import Activation, Architecture, Attention, Layer, Linear, Mlp, Norm, Rotary, Table
+from memplan.architecture.parts import Activation, Architecture, Attention, Layer, Linear, Mlp, Norm, Table
+from memplan.architecture.positions import Rotary
 
 
 def _norm(name: str, size: int, *, bias: bool = True) -> Norm:

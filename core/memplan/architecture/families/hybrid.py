@@ -17,7 +17,8 @@ from memplan.architecture.config_reader import ConfigReader
 from memplan.architecture.expert_parts import Experts
 from memplan.architecture.families.experts import by_step, read_qwen_experts, runs
 from memplan.architecture.linear_parts import GatedDelta
-from memplan.architecture.parts import Architecture, Attention, Layer, Linear, Mlp, Norm, Rotary
+from memplan.architecture.parts import Architecture, Attention, Layer, Linear, Mlp, Norm
+from memplan.architecture.positions import Rotary
 
 CAVEAT = (
     "Linear attention is walked as transformers runs it without flash-linear-attention; with those fused kernels "

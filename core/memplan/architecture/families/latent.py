@@ -17,7 +17,8 @@ from memplan.architecture.families.experts import (
     with_shared,
 )
 from memplan.architecture.latent_parts import Indexer, LatentAttention
-from memplan.architecture.parts import Architecture, Layer, Linear, Norm, Rotary
+from memplan.architecture.parts import Architecture, Layer, Linear, Norm
+from memplan.architecture.positions import Rotary
 
 
 def read_latent_attention(reader: ConfigReader, rotary: Rotary) -> LatentAttention:

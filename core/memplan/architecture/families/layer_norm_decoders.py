@@ -17,7 +17,8 @@ from memplan.architecture.composing import (
     sliding_layers,
 )
 from memplan.architecture.config_reader import ConfigReader
-from memplan.architecture.parts import Architecture, Attention, Layer, Linear, Mlp, Norm, Rotary
+from memplan.architecture.parts import Architecture, Attention, Layer, Linear, Mlp, Norm
+from memplan.architecture.positions import Rotary
 
 
 def _layer_norm(name: str, size: int) -> Norm:

@@ -13,15 +13,8 @@ from memplan.architecture.composing import (
     read_kv_heads,
 )
 from memplan.architecture.config_reader import ConfigReader
-from memplan.architecture.parts import (
-    Architecture,
-    Attention,
-    Layer,
-    Linear,
-    Mlp,
-    Norm,
-    Rotary,
-)
+from memplan.architecture.parts import Architecture, Attention, Layer, Linear, Mlp, Norm
+from memplan.architecture.positions import Rotary
 
 
 class _Window(TypedDict):

@@ -8,7 +8,8 @@ from dataclasses import replace
 from memplan.architecture.composing import llama_like, read_head_dim, text_part
 from memplan.architecture.config_reader import ConfigReader
 from memplan.architecture.families import gemma, llama, llama_relatives
-from memplan.architecture.parts import Architecture, Linear, Rotary, Table
+from memplan.architecture.parts import Architecture, Linear, Table
+from memplan.architecture.positions import Rotary
 from memplan.architecture.towers import Counted, idle
 from memplan.errors import ConfigError
 

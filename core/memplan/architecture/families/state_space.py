@@ -11,7 +11,8 @@ from memplan.architecture.expert_parts import Experts, Router
 from memplan.architecture.families.experts import CORRECTED, after_dense_layers, dense, read_experts, runs, with_shared
 from memplan.architecture.families.latent import read_latent_attention
 from memplan.architecture.linear_parts import Nothing, ShortConvolution, StateSpace
-from memplan.architecture.parts import Architecture, Layer, Linear, Mlp, Norm, Rotary, Weight
+from memplan.architecture.parts import Architecture, Layer, Linear, Mlp, Norm, Weight
+from memplan.architecture.positions import Rotary
 from memplan.errors import ConfigError
 from memplan.plan.problems import shown
 

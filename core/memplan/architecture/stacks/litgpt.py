@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from memplan.architecture.parts import Activation, Architecture, Attention, Layer, Linear, Mlp, Norm, Rotary
+from memplan.architecture.parts import Activation, Architecture, Attention, Layer, Linear, Mlp, Norm
+from memplan.architecture.positions import Rotary
 
 _ACTIVATIONS: dict[Activation, Activation] = {
     "silu": "silu",

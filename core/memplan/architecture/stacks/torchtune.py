@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from memplan.architecture.parts import Architecture, Attention, Layer, Mlp, NormKind, Rotary
+from memplan.architecture.parts import Architecture, Attention, Layer, Mlp, NormKind
+from memplan.architecture.positions import Rotary
 
 _FAMILIES = ("llama", "mistral")
 

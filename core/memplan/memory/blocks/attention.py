@@ -12,8 +12,10 @@ from memplan.memory.blocks.context import Context
 from memplan.memory.blocks.joining import sliced
 from memplan.memory.blocks.joining import split as cut
 from memplan.memory.blocks.mlx import unfused_attention
+from memplan.memory.blocks.normed_heads import normed_heads
 from memplan.memory.blocks.own_scores import own_scores
 from memplan.memory.blocks.rotary import joined, rotary
+from memplan.memory.blocks.sharing import given_heads
 from memplan.memory.blocks.sinks import beside_sink, less_the_largest, weights_beside_sink
 from memplan.memory.norms import unit_length
 from memplan.memory.storage import Size
@@ -25,12 +27,13 @@ def attention(ctx: Context, spec: Attention, x: Tensor) -> Tensor:
     with ctx.tape.inside(spec.name):
         held: list[Tensor] = []  # further locals of the framework's function
         q, k, v, gate = _heads(ctx, spec, x, held)
-        if spec.rotary_dim:
+        if spec.rotary_dim and spec.value_norm is None:
             held += [q, k] if spec.rotary.inline else []
             q, k = rotary(ctx, spec, q, k, held if spec.rotary.inline else None)
         if spec.unit_heads:
             q, k = unit_length(ctx.tape, q), unit_length(ctx.tape, k)
-        k, v = cached(ctx, spec.window, (k, v))
+        k, v = cached(ctx, spec.window, (k, v)) if spec.shares != "takes" else (k, v)
+        k, v = given_heads(ctx, spec, k, v) if spec.shares == "gives" else (k, v)
         if spec.scaled_queries == "in_fp32":
             scales = ctx.tape.new((1, 1, ctx.sequence, 1), "fp32")
             q = op.to(ctx.tape, op.mul_by_constant(ctx.tape, q, scales, "temperatures"), q.dtype)
@@ -61,6 +64,8 @@ def _heads(
 ) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
     """Queries, keys and values, (batch, heads, sequence, head_dim); and a gate for the output, if there is one."""
     tape = ctx.tape
+    if spec.value_norm is not None:
+        return *normed_heads(ctx, spec, x), None
     if spec.fused != "no":
         product = ctx.linear(spec.inputs[0], x, spec.name)
         held += [product] if spec.scores != "kernel" or ctx.setup.cache != "none" else []

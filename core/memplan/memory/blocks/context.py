@@ -44,6 +44,12 @@ class Context:
         """What eager attention returns beside its output: the layer holds it until it is through."""
         self.attention_locals: list[Tensor] = []
         """What attention's function holds until the residual is added, where that is part of it (Bloom)."""
+        self.layer_inputs: Tensor | None = None
+        """What was made for each layer beside the residual."""
+        self.awaited: dict[str, tuple[tuple[Size, ...], str]] = {}
+        """What the layer shares with others and a later one has given a gradient: shapes and dtypes."""
+        self.waiting: dict[str, Tensor] = {}
+        """Such gradients, as the layer runs back."""
         self.held_by_checkpoints: list[Tensor] = []
         self.masks: dict[int | None, Tensor | None] = {}
         """The attention mask for each window width; None where the kernel needs none."""
@@ -91,6 +97,7 @@ class Context:
     def release_shared(self) -> None:
         """Let go of what all layers read."""
         self.cos = self.sin = None
+        self.layer_inputs = None
         self.other_positions.clear()
         self.masks.clear()
         self.held_by_checkpoints.clear()

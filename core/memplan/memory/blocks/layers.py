@@ -15,6 +15,7 @@ from memplan.memory.blocks.experts import experts
 from memplan.memory.blocks.gating import activation
 from memplan.memory.blocks.latent import latent_attention
 from memplan.memory.blocks.mlp import mlp
+from memplan.memory.blocks.sharing import with_own_input
 from memplan.memory.blocks.state_space import short_convolution, state_space
 from memplan.memory.tape import Tensor
 
@@ -29,6 +30,10 @@ def layer(ctx: Context, spec: Layer, x: Tensor) -> Tensor:
         return torchtune.layer(ctx, spec, x)
     before = _weights_of_the_layer_before(ctx, spec.attention)
     y = _parallel_layer(ctx, spec, x) if spec.parallel else _serial_layer(ctx, spec, x)
+    if spec.layer_input is not None:
+        y = with_own_input(ctx, spec.layer_input, y)
+    if spec.scaled_in_place:
+        y = op.times_in_place(ctx.tape, y)
     ctx.returned_weights = None
     del before
     return y

@@ -37,6 +37,13 @@ def rotary(
     return q, k
 
 
+def turned_alone(ctx: Context, x: Tensor) -> Tensor:
+    """Queries or keys by themselves, turned in their own dtype and the tables'."""
+    assert ctx.cos is not None, "the walk makes positions first"
+    assert ctx.sin is not None, "the walk makes positions first"
+    return _turned(ctx.tape, x, ctx.cos, ctx.sin)
+
+
 def joined(spec: Attention) -> bool:
     """Whether rotary positions turn parts of each head, which are then joined: new tensors, head by head."""
     joins = spec.rotary.joins or spec.rotary.form == "half_cosines"

@@ -1,0 +1,183 @@
+"""Gemma 4: inputs made for each layer, keys and values that layers share, heads of two widths, experts beside MLPs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from memplan.architecture.composing import compose_decoder, gated_mlp, read_activation, runs_of, text_part
+from memplan.architecture.config_reader import ConfigReader
+from memplan.architecture.parts import Architecture, Attention, Layer, Linear, Mlp, Norm, Table
+from memplan.architecture.positions import Rotary
+from memplan.architecture.shared_parts import LayerInput, LayerInputs
+from memplan.errors import ConfigError
+
+Sharing = tuple[str, bool, tuple[tuple[int, int], ...]]
+"""Whether a layer gives or takes keys and values, whether a gradient of them waits, and what else waits."""
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """Which layers slide, and which of them share keys and values."""
+
+    slides: tuple[bool, ...]
+    own: int
+    """So many first layers have keys and values of their own."""
+    heads: tuple[tuple[int, int], tuple[int, int]]
+    """Heads of keys and values and their width: of full layers, of those that slide."""
+
+    @cached_property
+    def givers(self) -> dict[bool, int]:
+        """The last layer of each kind that has keys and values of its own."""
+        return {kind: index for index, kind in enumerate(self.slides[: self.own])}
+
+    def sharing(self, index: int) -> Sharing:
+        """What layer `index` shares. Gradients wait from the last layer that takes to the one that gave."""
+        kind = self.slides[index]
+        shares = "takes" if index >= self.own else "gives" if self.givers[kind] == index else "no"
+        waiting = {
+            one: giver <= index and one in self.slides[max(index + 1, self.own) :] for one, giver in self.givers.items()
+        }
+        others = tuple(self.heads[one] for one, waits in waiting.items() if waits and (one != kind or shares == "no"))
+        return shares, shares != "no" and waiting[kind], others
+
+
+def _plan(reader: ConfigReader, heads: tuple[tuple[int, int], tuple[int, int]], pattern: int) -> _Plan:
+    count = reader.size("num_hidden_layers")
+    types = reader.listed("layer_types")
+    if types is None or len(types) != count:
+        types = ["full_attention" if (index + 1) % pattern == 0 else "sliding_attention" for index in range(count)]
+    slides = tuple(name == "sliding_attention" for name in (*types[:-1], "full_attention"))
+    shared = reader.whole("num_kv_shared_layers", 0)
+    plan = _Plan(slides, count - shared, heads)
+    if shared >= count or set(plan.givers) != set(slides):
+        raise ConfigError(
+            f"{shared} of {count} layers share keys and values, which leaves none of their kind that has some",
+            place=f"{reader.place}.num_kv_shared_layers",
+            remedy="Use the model's own config.json.",
+        )
+    return plan
+
+
+def _attention(
+    reader: ConfigReader, heads: tuple[int, int], sharing: Sharing, slides: bool, key_is_value: bool
+) -> Attention:
+    hidden, count, bias = reader.size("hidden_size"), reader.size("num_attention_heads"), _bias(reader)
+    (kv_heads, width), (shares, waits, _) = heads, sharing
+    names = ("k_proj",) if key_is_value else ("k_proj", "v_proj")
+    if count % kv_heads:
+        raise ConfigError(
+            f"{count} heads can not be shared by {kv_heads} key and value heads",
+            place=f"{reader.place}.num_key_value_heads",
+        )
+    own = [Linear(name, hidden, kv_heads * width, bias) for name in names]
+    return Attention(
+        name="self_attn",
+        heads=count,
+        kv_heads=kv_heads,
+        head_dim=width,
+        inputs=(Linear("q_proj", hidden, count * width, bias), *(own if shares != "takes" else ())),
+        output=Linear("o_proj", count * width, hidden, bias),
+        rotary_dim=width,
+        rotary=Rotary(table=1 if slides else 0),
+        query_norm=Norm("q_norm", "power_rms", width),
+        key_norm=Norm("k_norm", "power_rms", width) if shares != "takes" else None,
+        value_norm=Norm("v_norm", "power_rms", width, affine=False),
+        shares=shares,  # type: ignore[arg-type]
+        waits=waits,
+        dropout=reader.fraction("attention_dropout", 0.0),
+        window=reader.size("sliding_window", default=512) if slides else None,
+    )
+
+
+def _bias(reader: ConfigReader) -> bool:
+    return reader.flag("attention_bias", False)
+
+
+def _gemma4(reader: ConfigReader) -> Architecture:
+    reader = text_part(reader)
+    kv_heads, width = reader.size("num_key_value_heads", default=4), reader.size("head_dim", default=256)
+    key_is_value = reader.flag("attention_k_eq_v", False)
+    full_heads = reader.size("num_global_key_value_heads", default=kv_heads) if key_is_value else kv_heads
+    heads = (full_heads, reader.size("global_head_dim", default=512)), (kv_heads, width)
+    plan = _plan(reader, heads, 6)
+    inputs = _layer_inputs(reader)
+    kinds: dict[tuple[bool, bool, Sharing], Layer] = {}
+    count = len(plan.slides)
+
+    def layer(index: int) -> Layer:
+        slides, sharing, last = plan.slides[index], plan.sharing(index), index == count - 1
+        met = slides, last, sharing
+        if met not in kinds:
+            attention = _attention(reader, heads[slides], sharing, slides, key_is_value and not slides)
+            wide = reader.flag("use_double_wide_mlp", False) and sharing[0] == "takes"
+            kinds[met] = _layer(reader, attention, _mlp(reader, 2 if wide else 1), inputs, sharing, last=last)
+        return kinds[met]
+
+    model = compose_decoder(
+        reader,
+        runs_of(layer(index) for index in range(count)),
+        norm="power_rms",
+        tied_default=True,
+        embedding_scale="buffer",
+        logits_softcap=reader.config.get("final_logit_softcapping") is not None,
+    )
+    return replace(model, layer_inputs=inputs, buffers=(1,) if inputs is not None else ())
+
+
+def _mlp(reader: ConfigReader, times: int) -> Mlp:
+    width = reader.size("intermediate_size") * times
+    activation = read_activation(reader, "gelu_pytorch_tanh", "hidden_activation")
+    return gated_mlp("mlp", reader.size("hidden_size"), width, activation)
+
+
+def _layer(
+    reader: ConfigReader, attention: Attention, mlp: Mlp, inputs: LayerInputs | None, sharing: Sharing, *, last: bool
+) -> Layer:
+    hidden = reader.size("hidden_size")
+    own = None
+    if inputs is not None:
+        own = LayerInput(
+            made_by=inputs,
+            gate=Linear("per_layer_input_gate", hidden, inputs.width, component="mlp"),
+            projection=Linear("per_layer_projection", inputs.width, hidden, component="mlp"),
+            norm=Norm("post_per_layer_input_norm", "power_rms", hidden),
+            activation=mlp.activation,
+            waits=not last,
+        )
+    return Layer(
+        attention=attention,
+        mlp=mlp,
+        attention_norm=Norm("input_layernorm", "power_rms", hidden),
+        attention_out_norm=Norm("post_attention_layernorm", "power_rms", hidden),
+        mlp_norm=Norm("pre_feedforward_layernorm", "power_rms", hidden),
+        mlp_out_norm=Norm("post_feedforward_layernorm", "power_rms", hidden),
+        layer_input=own,
+        scaled_in_place=True,
+        waiting=sharing[2],
+        buffers=(1,),
+    )
+
+
+def _layer_inputs(reader: ConfigReader) -> LayerInputs | None:
+    width, layers = reader.whole("hidden_size_per_layer_input", 256), reader.size("num_hidden_layers")
+    if not width:
+        return None
+    hidden, rows = reader.size("hidden_size"), reader.size("vocab_size_per_layer_input", default=262_144)
+    return LayerInputs(
+        layers=layers,
+        width=width,
+        table=Table("embed_tokens_per_layer", rows, layers * width),
+        projection=Linear("per_layer_model_projection", hidden, layers * width, component="embeddings"),
+        norm=Norm("per_layer_projection_norm", "power_rms", width),
+        tokens=Table("embed_tokens", reader.size("vocab_size"), hidden),
+        tied=reader.flag("tie_word_embeddings", True),
+    )
+
+
+FAMILIES: dict[str, Callable[[ConfigReader], Architecture]] = {
+    "gemma4": _gemma4,
+    "gemma4_text": _gemma4,
+}
+"""Model types with a composition of their own."""
