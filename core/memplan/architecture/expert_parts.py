@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from memplan.architecture.parts import Activation, Linear, Mlp, Weight
+from memplan.architecture.parts import Activation, Linear, Mlp, Norm, Weight
 
 Scores = Literal["softmax", "sigmoid", "top_softmax", "top_sigmoid", "sparse_mixer"]
 """softmax, sigmoid: of all logits, then the largest. top_softmax, top_sigmoid: of the largest logits alone (GPT-OSS,
@@ -42,6 +42,23 @@ class Router:
 
 
 @dataclass(frozen=True, slots=True)
+class BesideMlp:
+    """Experts beside a dense block that read the residual by themselves, and how they are chosen (Gemma 4)."""
+
+    norms: tuple[Norm, Norm, Norm]
+    """After the dense block, before the experts, after them."""
+    router: Linear
+    scales: tuple[Weight, Weight]
+    """What the router's input is multiplied by, and an expert's share."""
+
+    def weights(self) -> Iterator[Weight]:
+        """The router's scales, and the norms."""
+        yield from self.scales
+        for norm in self.norms:
+            yield from norm.weights()
+
+
+@dataclass(frozen=True, slots=True)
 class Experts:
     """Experts held as two 3-D tensors, with a router and an optional shared expert."""
 
@@ -70,6 +87,9 @@ class Experts:
     adapter_names: Literal["none", "qwen", "mixtral"] = "none"
     """The names under which PEFT puts adapters on routers and experts, which are no linear modules."""
 
+    beside: BesideMlp | None = None
+    """They stand beside the dense block, which is in `shared`."""
+
     def expert_matrix(self, *, first: bool) -> Weight:
         """The matrices of all experts: gate and up in one, or down."""
         name = "down_proj" if not first else "gate_up_proj" if self.gated else "up_proj"
@@ -92,7 +112,10 @@ class Experts:
     def weights(self) -> Iterator[Weight]:
         """Router, experts, shared expert and its gate."""
         router, held_in = self.router, "fp32" if self.router.held_in_fp32 else None
-        yield Weight(f"{router.name}.weight", (self.count, self.hidden), "experts", held_in=held_in)
+        if self.beside is not None:
+            yield from self.beside.weights()
+        else:
+            yield Weight(f"{router.name}.weight", (self.count, self.hidden), "experts", held_in=held_in)
         if router.bias:
             yield Weight(f"{router.name}.bias", (self.count,), "experts")
         if router.correction == "parameter":
@@ -107,6 +130,8 @@ class Experts:
             yield from self.shared.linears()
         if self.shared_gate is not None:
             yield self.shared_gate
+        if self.beside is not None:
+            yield self.beside.router
         yield from self.around()
 
     def around(self) -> tuple[Linear, ...]:

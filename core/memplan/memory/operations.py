@@ -202,20 +202,6 @@ def times(tape: Tape, x: Tensor) -> Tensor:
     return tape.record(output, (x,), run)
 
 
-def times_in_place(tape: Tape, x: Tensor) -> Tensor:
-    """x *= a buffer of one value, which is kept: no tensor is made but the gradient."""
-    output = Tensor(x.storage, x.shape, x.dtype)
-    if not tape.needs_grad(x):
-        return output
-    tape.keep_weight()
-
-    def run(grads: list[Tensor | None]) -> Grads:
-        grad = given(grads)
-        return (tape.new(grad.shape, grad.dtype),)
-
-    return tape.record(output, (x,), run)
-
-
 def plus_constant(tape: Tape, x: Tensor, dtype: str | None = None) -> Tensor:
     """x plus a number, or a mask of a dtype: nothing is kept, the gradient passes."""
     output = tape.new(x.shape, promoted(x.dtype, dtype or x.dtype))

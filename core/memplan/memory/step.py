@@ -387,7 +387,7 @@ def _backward(
                 late = next_unit.at_end - next_unit.ahead if gathered.reshards else 0
                 yield from _ending(fullest, walk, late, unit.reduce_buffer - unit.weights - waiting)
         gradients += run.count * per_layer
-        left -= run.count * walk.kept
+        left -= run.count * (walk.kept - walk.stays)
         held -= run.count * unit.weights if held else 0
         reducing = unit.behind
         position -= run.count

@@ -129,17 +129,15 @@ class Tape:
         self.bare_input: Storage | None = None
         """An fp32 input that was told to need a gradient: autocast takes it for a weight, and caches its cast."""
         self.bare_cast: Tensor | None = None
+        self.watched: list[Tensor] | None = None
+        """Where a list of what is held from now on is asked for, that."""
         self.packs = 0
         """How many values operations have held for backward so far, weights included."""
         self._sequence = 0
         self._packs_of_last_node = 0
-        self._holding = True
-        self._mute_at = -1
-
-    @property
-    def holding(self) -> bool:
+        self.holding = True
         """Whether operations hold values for backward; not in the forward pass of a checkpoint."""
-        return self._holding
+        self._mute_at = -1
 
     # making tensors
 
@@ -179,12 +177,12 @@ class Tape:
     @contextmanager
     def checkpointed(self) -> Iterator[list[int]]:
         """Run operations that hold nothing for backward. Gives a list that is told how many values they would hold."""
-        before, self._holding, start = self._holding, False, self.packs
+        before, self.holding, start = self.holding, False, self.packs
         held: list[int] = []
         try:
             yield held
         finally:
-            self._holding = before
+            self.holding = before
             held.append(self.packs - start)
 
     @contextmanager
@@ -209,19 +207,21 @@ class Tape:
     def keep(self, tensor: Tensor, role: str) -> Tensor | None:
         """Count a tensor that backward will read, and return what to hold of it."""
         self.packs += 1
-        if not self._holding:
+        if not self.holding:
             return None
         if tensor.__class__ is Gathered:
             tensor = tensor.part
-        storage = tensor.storage
+        storage, kept = tensor.storage, tensor.detached()
+        if self.watched is not None:
+            self.watched.append(kept)
         if not storage.kept:
             storage.kept = True
             if storage.kind == TEMPORARY:
                 storage.become(ACTIVATIONS)
             if storage.meter is not self.meter:
-                return tensor.detached()  # the whole model's; it is listed once, with the model
+                return kept  # the whole model's; it is listed once, with the model
             self.kept.append((self.module, role, tensor.shape, tensor.dtype, storage.num_bytes))
-        return tensor.detached()
+        return kept
 
     def keep_weight(self) -> None:
         """Note that backward reads a weight; it is alive anyway."""

@@ -10,7 +10,7 @@ from memplan.memory.blocks.caching import Left, as_before, in_cache
 from memplan.memory.blocks.context import Context
 from memplan.memory.blocks.layers import layer as layer_block
 from memplan.memory.blocks.model import positions_and_masks
-from memplan.memory.blocks.sharing import wait
+from memplan.memory.blocks.sharing import shares_its_heads, wait
 from memplan.memory.peak import Peak, peak_of, tape_for, way_back_from
 from memplan.memory.recording import Ledger, Reading, Recordings
 from memplan.memory.setup import Setup
@@ -37,6 +37,8 @@ class LayerWalk:
     output_needs_grad: bool
     backward: Peak
     """With everything the layer kept and the gradient of its output."""
+    stays: Size
+    """Held from then on until all layers are through: what shared keys and values were made of once more."""
     gradients: Size
     """Parameter gradients that stay."""
     cache: Size
@@ -80,6 +82,7 @@ def _read(walk: LayerWalk, reading: Reading) -> LayerWalk:
         input_bytes=reading.amount(walk.input_bytes),
         output_bytes=reading.amount(walk.output_bytes),
         backward=reading.peak(walk.backward),
+        stays=reading.amount(walk.stays),
         gradients=reading.amount(walk.gradients),
         cache=reading.amount(walk.cache),
         cached_before=reading.amount(walk.cached_before),
@@ -129,6 +132,8 @@ def walk_layer_on(
     meter.restart()
     if done.way_back is not None:
         _backward(ctx, spec, done)
+    backward, at_end = peak_of(meter), meter.now
+    ctx.behind.clear()
     return LayerWalk(
         forward=done.peak,
         kept=kept,
@@ -139,7 +144,8 @@ def walk_layer_on(
         output_bytes=done.output_bytes,
         output_dtype=done.output_dtype,
         output_needs_grad=done.needs_grad,
-        backward=peak_of(meter),
+        backward=backward,
+        stays=at_end - meter.now,
         gradients=meter.tally[GRADIENTS] - cache,
         cache=cache,
         cached_before=cached_before,
@@ -231,6 +237,7 @@ def _backward(ctx: Context, spec: Layer, done: _Forward) -> None:
         reentrant = ctx.setup.stack.reentrant
         alive = before + done.output_bytes if reentrant else tape.backward(root, until_held=True)
         arrived = Storage(meter, alive - before, TEMPORARY)
+        tape.watched = [] if shares_its_heads(spec) and not reentrant else None
         with tape.recomputing(-1 if reentrant else done.num_packs):
             output = layer_block(ctx, spec, done.checkpoint)
         tape.release_casts()

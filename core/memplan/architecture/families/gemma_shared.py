@@ -8,7 +8,8 @@ from functools import cached_property
 
 from memplan.architecture.composing import compose_decoder, gated_mlp, read_activation, runs_of, text_part
 from memplan.architecture.config_reader import ConfigReader
-from memplan.architecture.parts import Architecture, Attention, Layer, Linear, Mlp, Norm, Table
+from memplan.architecture.expert_parts import BesideMlp, Experts, Router
+from memplan.architecture.parts import Architecture, Attention, Layer, Linear, Mlp, Norm, Table, Weight
 from memplan.architecture.positions import Rotary
 from memplan.architecture.shared_parts import LayerInput, LayerInputs
 from memplan.errors import ConfigError
@@ -135,8 +136,10 @@ def _mlp(reader: ConfigReader, times: int) -> Mlp:
 def _layer(
     reader: ConfigReader, attention: Attention, mlp: Mlp, inputs: LayerInputs | None, sharing: Sharing, *, last: bool
 ) -> Layer:
-    hidden = reader.size("hidden_size")
-    own = None
+    hidden, own = reader.size("hidden_size"), None
+    feed_forward: Mlp | Experts = mlp
+    if reader.flag("enable_moe_block", False):
+        feed_forward = _experts(reader, mlp)
     if inputs is not None:
         own = LayerInput(
             made_by=inputs,
@@ -148,7 +151,7 @@ def _layer(
         )
     return Layer(
         attention=attention,
-        mlp=mlp,
+        mlp=feed_forward,
         attention_norm=Norm("input_layernorm", "power_rms", hidden),
         attention_out_norm=Norm("post_attention_layernorm", "power_rms", hidden),
         mlp_norm=Norm("pre_feedforward_layernorm", "power_rms", hidden),
@@ -157,6 +160,33 @@ def _layer(
         scaled_in_place=True,
         waiting=sharing[2],
         buffers=(1,),
+    )
+
+
+def _experts(reader: ConfigReader, mlp: Mlp) -> Experts:
+    hidden, count = reader.size("hidden_size"), reader.size("num_experts")
+    chosen = reader.size("top_k_experts")
+    if chosen > count:
+        raise ConfigError(f"{chosen} of {count} experts for each token", place=f"{reader.place}.top_k_experts")
+    names = ("post_feedforward_layernorm_1", "pre_feedforward_layernorm_2", "post_feedforward_layernorm_2")
+    first, second, third = (Norm(name, "power_rms", hidden) for name in names)
+    return Experts(
+        name="",
+        count=count,
+        per_token=chosen,
+        hidden=hidden,
+        width=reader.size("moe_intermediate_size"),
+        activation=mlp.activation,
+        router=Router(),
+        shared=mlp,
+        beside=BesideMlp(
+            norms=(first, second, third),
+            router=Linear("router.proj", hidden, count, component="experts"),
+            scales=(
+                Weight("router.scale", (hidden,), "experts"),
+                Weight("router.per_expert_scale", (count,), "experts"),
+            ),
+        ),
     )
 
 

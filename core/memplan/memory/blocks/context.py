@@ -50,6 +50,10 @@ class Context:
         """What the layer shares with others and a later one has given a gradient: shapes and dtypes."""
         self.waiting: dict[str, Tensor] = {}
         """Such gradients, as the layer runs back."""
+        self.behind: list[Tensor] = []
+        """What shared keys and values were made of when a checkpoint was run again: the way back from them holds it."""
+        self.layer_locals: list[Tensor] = []
+        """What the layer's function holds until it is through."""
         self.held_by_checkpoints: list[Tensor] = []
         self.masks: dict[int | None, Tensor | None] = {}
         """The attention mask for each window width; None where the kernel needs none."""

@@ -38,11 +38,7 @@ def experts(ctx: Context, spec: Experts, x: Tensor) -> Tensor:
     around = spec.around()
     read = ctx.linear(around[0], flat, name) if around else flat
     with tape.inside(f"{name}.experts"):
-        if ctx.past and ctx.setup.stack.selects_experts_to_decode:
-            result = run_selected(ctx, spec, read, scores, tokens, lambda output: _gated(ctx, spec, output))
-        else:
-            run = run_modules if runs_modules(ctx.setup, spec) else _run
-            result = run(ctx, spec, read, scores, tokens)
+        result = run_experts(ctx, spec, read, scores, tokens)
     del read
     if around:
         result = ctx.linear(around[1], result, name)
@@ -56,6 +52,14 @@ def experts(ctx: Context, spec: Experts, x: Tensor) -> Tensor:
         result = op.add(tape, result, shared)
     del chosen, shared
     return op.view(result, x.shape)
+
+
+def run_experts(ctx: Context, spec: Experts, read: Tensor, scores: Tensor, tokens: Size) -> Tensor:
+    """What each token's experts make of it, weighted and added up."""
+    if ctx.past and ctx.setup.stack.selects_experts_to_decode:
+        return run_selected(ctx, spec, read, scores, tokens, lambda output: _gated(ctx, spec, output))
+    run = run_modules if runs_modules(ctx.setup, spec) else _run
+    return run(ctx, spec, read, scores, tokens)
 
 
 def _run(ctx: Context, spec: Experts, flat: Tensor, scores: Tensor, tokens: Size) -> Tensor:

@@ -9,13 +9,14 @@ from memplan.architecture.parts import Attention, Layer, Mlp
 from memplan.memory import operations as op
 from memplan.memory.blocks import litgpt, megatron, torchtune
 from memplan.memory.blocks.attention import attention
+from memplan.memory.blocks.beside_mlp import experts_beside_mlp
 from memplan.memory.blocks.context import Context
 from memplan.memory.blocks.delta import gated_delta
 from memplan.memory.blocks.experts import experts
 from memplan.memory.blocks.gating import activation
 from memplan.memory.blocks.latent import latent_attention
 from memplan.memory.blocks.mlp import mlp
-from memplan.memory.blocks.sharing import with_own_input
+from memplan.memory.blocks.sharing import times_in_place, with_own_input
 from memplan.memory.blocks.state_space import short_convolution, state_space
 from memplan.memory.tape import Tensor
 
@@ -33,8 +34,9 @@ def layer(ctx: Context, spec: Layer, x: Tensor) -> Tensor:
     if spec.layer_input is not None:
         y = with_own_input(ctx, spec.layer_input, y)
     if spec.scaled_in_place:
-        y = op.times_in_place(ctx.tape, y)
+        y = times_in_place(ctx.tape, y)
     ctx.returned_weights = None
+    ctx.layer_locals.clear()
     del before
     return y
 
@@ -73,7 +75,10 @@ def _serial_layer(ctx: Context, spec: Layer, x: Tensor) -> Tensor:
     normed = normed if spec.holds_norm == "until_end" else None
     given = [x]
     del x
-    x = op.dropout(tape, _fed(ctx, spec.mlp, given), spec.dropout)
+    if isinstance(spec.mlp, Experts) and spec.mlp.beside is not None:
+        x = experts_beside_mlp(ctx, spec.mlp, given, residual)
+    else:
+        x = op.dropout(tape, _fed(ctx, spec.mlp, given), spec.dropout)
     x = ctx.norm(spec.mlp_out_norm, x)
     x = _added(ctx, spec, residual, x)
     del attended, normed

@@ -16,14 +16,20 @@ def normed_heads(ctx: Context, spec: Attention, x: Tensor) -> tuple[Tensor, Tens
     One is made after the other. A layer that takes another's keys and values has no projections of them; without a
     projection of values, these are the keys' products with a norm of their own.
     """
-    name = spec.name
+    name, watched = spec.name, ctx.tape.watched
+    before = len(watched or ())
     q = op.view(ctx.linear(spec.inputs[0], x, name), (ctx.batch, spec.heads, ctx.sequence, spec.head_dim))
     q = turned_alone(ctx, ctx.norm(spec.query_norm, q, name))
     if spec.shares == "takes":
         return q, *taken_heads(ctx, spec, x)
+    apart = len(watched or ())
     heads = (ctx.batch, spec.kv_heads, ctx.sequence, spec.head_dim)
     k = op.view(ctx.linear(spec.inputs[1], x, name), heads)
     own_values = len(spec.inputs) > 2
     v = op.view(ctx.linear(spec.inputs[2], x, name), heads) if own_values else k
     k = turned_alone(ctx, ctx.norm(spec.key_norm, k, name))
-    return q, k, ctx.norm(spec.value_norm, v, name)
+    v = ctx.norm(spec.value_norm, v, name)
+    if watched is not None:
+        ctx.behind = watched[:before] + watched[apart:]
+        ctx.tape.watched = None
+    return q, k, v

@@ -23,21 +23,21 @@ def route(ctx: Context, spec: Experts, flat: Tensor, tokens: Size) -> tuple[Tens
 def _routed(ctx: Context, spec: Experts, flat: Tensor, tokens: Size) -> tuple[Tensor, Tensor]:
     router, tape = spec.router, ctx.tape
     logits = _logits(ctx, spec, flat, tokens)
-    picked = (tokens, spec.per_token)
+    of_token = (tokens, spec.per_token)
     match router.scores:
         case "softmax":
-            values = _of_softmax(tape, router, logits, picked)
+            values = _of_softmax(tape, router, logits, of_token)
         case "sigmoid":
-            values = _of_sigmoid(tape, router, logits, picked)
+            values = _of_sigmoid(tape, router, logits, of_token)
         case "top_softmax":
-            values = top(tape, logits, picked)
+            values = top(tape, logits, of_token)
             values = products.softmax(tape, values, values.dtype if router.bias else "fp32")
         case "sparse_mixer":
             values = _of_two_draws(tape, logits)
         case _:
             raise AssertionError(f"{router.scores} has a block of its own")
     if router.normalised:
-        values = _divided_by_sum(tape, values, guarded=router.guarded)
+        values = divided_by_sum(tape, values, guarded=router.guarded)
     if router.scaled:
         values = op.times(tape, values)
     return (op.to(tape, values, flat.dtype) if router.scores_in_input_dtype else values), logits
@@ -130,16 +130,17 @@ def _draw(tape: Tape, logits: Tensor) -> Tensor:
 def top(tape: Tape, x: Tensor, shape: tuple[Size, ...]) -> Tensor:
     """The largest values of each row; keeps their places."""
     values = tape.new(shape, x.dtype)
-    return _picked(tape, x, values, tape.new(shape, "int64"))
+    return picked(tape, x, values, tape.new(shape, "int64"))
 
 
 def _gathered(tape: Tape, x: Tensor, shape: tuple[Size, ...]) -> Tensor:
     """The values of each row at places found before; keeps the places."""
     places = tape.new(shape, "int64")
-    return _picked(tape, x, tape.new(shape, x.dtype), places)
+    return picked(tape, x, tape.new(shape, x.dtype), places)
 
 
-def _picked(tape: Tape, x: Tensor, values: Tensor, places: Tensor) -> Tensor:
+def picked(tape: Tape, x: Tensor, values: Tensor, places: Tensor) -> Tensor:
+    """Values of x that were picked; keeps their places."""
     if not tape.needs_grad(x):
         return values
     kept, whole = tape.keep(places, "chosen experts"), x.shape
@@ -154,7 +155,7 @@ def _picked(tape: Tape, x: Tensor, values: Tensor, places: Tensor) -> Tensor:
     return tape.record(values, (x,), run)
 
 
-def _divided_by_sum(tape: Tape, x: Tensor, *, guarded: bool) -> Tensor:
+def divided_by_sum(tape: Tape, x: Tensor, *, guarded: bool) -> Tensor:
     """Each row over its sum; keeps both."""
     total = tape.new((*x.shape[:-1], 1), x.dtype)
     if guarded:

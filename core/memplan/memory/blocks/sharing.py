@@ -13,6 +13,7 @@ from memplan.memory.blocks.context import Context
 from memplan.memory.blocks.gating import activation
 from memplan.memory.blocks.joining import sliced
 from memplan.memory.setup import Setup
+from memplan.memory.storage import TEMPORARY, Storage
 from memplan.memory.tape import Grads, Tape, Tensor, given
 
 
@@ -63,6 +64,20 @@ def with_own_input(ctx: Context, spec: LayerInput, x: Tensor) -> Tensor:
     return op.add(tape, x, gated)
 
 
+def times_in_place(tape: Tape, x: Tensor) -> Tensor:
+    """x *= a buffer of one value, which is kept: no tensor is made but the gradient."""
+    output = Tensor(x.storage, x.shape, x.dtype)
+    if not tape.needs_grad(x):
+        return output
+    tape.keep_weight()
+
+    def run(grads: list[Tensor | None]) -> Grads:
+        grad = given(grads)
+        return (tape.new(grad.shape, grad.dtype),)
+
+    return tape.record(output, (x,), run)
+
+
 def _own_input(ctx: Context, spec: LayerInput) -> Tensor:
     """The layer's part of what was made for all: its gradient is put into a tensor of zeros for all of them."""
     made, setup = spec.made_by, ctx.setup
@@ -106,7 +121,13 @@ def taken_heads(ctx: Context, spec: Attention, x: Tensor) -> tuple[Tensor, Tenso
 
 
 def given_heads(ctx: Context, spec: Attention, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
-    """Keys and values that other layers read as well."""
+    """Keys and values that other layers read as well.
+
+    Where a checkpoint runs again, they take the place of those that the model held, with all that they are made of.
+    """
+    if ctx.behind:
+        replaced = Storage(ctx.tape.meter, -k.storage.num_bytes - v.storage.num_bytes, TEMPORARY)
+        ctx.behind += [k.detached(), v.detached(), Tensor(replaced, (), k.dtype)]
     return met(ctx, k, "keys", waits=spec.waits), met(ctx, v, "values", waits=spec.waits)
 
 
@@ -119,6 +140,11 @@ def wait(ctx: Context, spec: Layer) -> None:
         for part in ("keys", "values"):
             shape = (ctx.batch, heads, ctx.sequence, width)
             ctx.waiting[f"{part} {index}"] = tape.new(shape, ctx.setup.autocast or plain)
+
+
+def shares_its_heads(spec: Layer) -> bool:
+    """Whether the layer makes keys and values that later layers may read."""
+    return isinstance(spec.attention, Attention) and spec.attention.shares == "gives"
 
 
 def held_heads(ctx: Context, architecture: Architecture) -> list[Tensor]:
