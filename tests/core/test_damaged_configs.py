@@ -35,7 +35,8 @@ LFM2 = {
 @cache
 def smallest() -> tuple[dict[str, Any], ...]:
     """The shortest configuration of each model type."""
-    truths = [case["model"] for file in ("families_dense.json", "families_experts.json") for case in cases(file)]
+    files = ("families_dense.json", "families_experts.json", "families_more.json")
+    truths = [case["model"] for file in files for case in cases(file)]
     known = [dict(entry.config) for entry in models()] + truths + list(SMALL.values()) + [LFM2]
     found: dict[str, dict[str, Any]] = {}
     for config in sorted(known, key=lambda one: len(json.dumps(one))):

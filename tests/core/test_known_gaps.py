@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from memplan.estimate import estimate
-from tests.core import test_families_dense, test_families_experts, test_truth, test_unseen
+from tests.core import test_families_dense, test_families_experts, test_families_more, test_truth, test_unseen
 from tests.core.truth_cases import DRIFT, FIRST_DRIFT, cases, errors, scenario_of, too_far
 
 LISTS = {
@@ -13,6 +13,7 @@ LISTS = {
     "families.json": test_truth.FAMILY_GAPS,
     "families_dense.json": test_families_dense.KNOWN_GAPS,
     "families_experts.json": test_families_experts.KNOWN_GAPS,
+    "families_more.json": test_families_more.KNOWN_GAPS,
     "unseen.json": test_unseen.KNOWN_GAPS,
 }
 

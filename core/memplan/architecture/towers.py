@@ -8,21 +8,24 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from memplan.architecture.config_reader import ConfigReader
+from memplan.architecture.gemma_towers import gemma4_audio, gemma4_vision
 from memplan.architecture.parts import Component, Weight
 
 Counted = tuple[Weight, int]
 
 
 def tower_of(reader: ConfigReader) -> tuple[Counted, ...]:
-    """Parameter tensors of a config's vision tower and projector, with how often each occurs; empty without.
+    """Parameter tensors of a config's towers and projectors, with how often each occurs; empty without.
 
     Also empty for a tower of a kind that is not known: then the text's part is all that is counted.
     """
-    vision = reader.part("vision_config")
-    if not reader.config.get("vision_config"):
-        return ()
-    kind = vision.text("model_type", reader.model_type)
-    return tuple(_TOWERS[kind](reader, vision)) if kind in _TOWERS else ()
+    found: list[Counted] = []
+    for key in ("vision_config", "audio_config"):
+        if reader.config.get(key):
+            part = reader.part(key)
+            kind = part.text("model_type", reader.model_type)
+            found += _TOWERS[kind](reader, part) if kind in _TOWERS else ()
+    return tuple(found)
 
 
 def idle(name: str, *shape: int, component: Component = "embeddings", linear: bool = False) -> Weight:
@@ -131,6 +134,14 @@ def _mllama(reader: ConfigReader, vision: ConfigReader) -> Iterator[Counted]:
     )
 
 
+def _gemma4_vision(reader: ConfigReader, vision: ConfigReader) -> Iterator[Counted]:
+    return gemma4_vision(_text_width(reader), vision)
+
+
+def _gemma4_audio(reader: ConfigReader, audio: ConfigReader) -> Iterator[Counted]:
+    return gemma4_audio(_text_width(reader), audio)
+
+
 _TOWERS: dict[str, Callable[[ConfigReader, ConfigReader], Iterator[Counted]]] = {
     "siglip_vision_model": _siglip,
     "pixtral": _pixtral,
@@ -140,4 +151,6 @@ _TOWERS: dict[str, Callable[[ConfigReader, ConfigReader], Iterator[Counted]]] = 
     "qwen3_5": _qwen_vl,
     "qwen3_5_moe": _qwen_vl,
     "mllama_vision_model": _mllama,
+    "gemma4_vision": _gemma4_vision,
+    "gemma4_audio": _gemma4_audio,
 }
