@@ -123,13 +123,10 @@ def walk_ends_on(
     ids, so_far = given_ids(ctx, architecture.vocab_size)
     hidden = (batch, ctx.rows, architecture.hidden_size)
     x, embed_locals, input_stays = (
-        embed(ctx, architecture, ids)
+        _embedded(ctx, architecture, ids)
         if architecture.starts
         else (tape.leaf(hidden, last_dtype, needs_grad=setup.trains), [], True)
     )
-    if (made := architecture.layer_inputs) is not None and architecture.starts:
-        ctx.layer_inputs = layer_inputs(ctx, made, ids, x)
-        input_stays = not x.storage.kept
     model_locals = positions_and_masks(ctx, list(architecture.kinds), tape)
     model_locals += held_heads(ctx, architecture)
     held = ctx.masks.items() if setup.checkpointing and last_needs_grad else ()
@@ -162,6 +159,15 @@ def walk_ends_on(
         ledger=Ledger(tuple(tape.kept)),
         places=_places(architecture),
     )
+
+
+def _embedded(ctx: Context, architecture: Architecture, ids: Tensor) -> tuple[Tensor, list[Tensor], bool]:
+    """What `embed` gives; and the inputs of all layers are made of it where there are some."""
+    x, held, input_stays = embed(ctx, architecture, ids)
+    if architecture.layer_inputs is None:
+        return x, held, input_stays
+    ctx.layer_inputs = layer_inputs(ctx, architecture.layer_inputs, ids, x)
+    return x, held, not x.storage.kept
 
 
 def _forward_over(ctx: Context, so_far: list[Tensor]) -> tuple[Size, Peak]:
