@@ -127,8 +127,7 @@ def walk_ends_on(
         if architecture.starts
         else (tape.leaf(hidden, last_dtype, needs_grad=setup.trains), [], True)
     )
-    model_locals = positions_and_masks(ctx, list(architecture.kinds), tape)
-    model_locals += held_heads(ctx, architecture)
+    model_locals = positions_and_masks(ctx, list(architecture.kinds), tape) + held_heads(ctx, architecture)
     held = ctx.masks.items() if setup.checkpointing and last_needs_grad else ()
     masks = {window: mask.storage.num_bytes for window, mask in held if mask is not None}
     start, way_back = _noted(meter), way_back_from(meter, beginning(ctx, x))
