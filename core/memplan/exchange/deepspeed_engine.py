@@ -42,7 +42,7 @@ def read(keys: Keys, document: Document) -> None:
     _state_parallelism(keys)
     kept = keys.section("activation_checkpointing")
     if (host := kept.switch("cpu_checkpointing")) and host.value:
-        reading.state("training.checkpointing", host, value="offload")
+        reading.state("given.engine_checkpointing", host, value="offload")
 
 
 def _state_parallelism(keys: Keys) -> None:

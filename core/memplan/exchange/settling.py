@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
@@ -45,6 +46,7 @@ _OPEN = {
     "hardware.devices": "How many devices run it?",
     "hardware.device": "Which device runs it?",
 }
+_DIVIDES = (*DEEPSPEED, *FSDP)
 _HOSTED_BY_TRAINER = ("transformers", "trl", "axolotl", "llama_factory")
 """Trainers on transformers' Trainer: launchers and DeepSpeed decide dtypes with them."""
 
@@ -74,6 +76,7 @@ def settle(readings: Sequence[Reading], answers: Mapping[str, Any], name: str) -
     trains = any(reading.trains for reading in readings)
     if all(reading.keys_of != "deepspeed" for reading in readings):
         _settle_named_engine(desk)
+    _settle_engine_checkpointing(desk)
     _settle_method(desk, model, trains=trains)
     _settle_targets(desk, model)
     settle_processes(desk)
@@ -97,6 +100,8 @@ def _merged(readings: Sequence[Reading], answers: Mapping[str, Any]) -> dict[str
             if path == "training.micro_batch" and reading.keys_of == "deepspeed":
                 stated = replace(stated, value=stated.value * rows)  # it counts rows, whatever a row is
             other = merged.get(path)
+            if path == "training.checkpointing" and other is not None:
+                stated, other = _either_checkpoints(stated, other)
             if other is not None and path not in answers and _refused_by_trainer(path, other, stated):
                 raise _contradiction(path, other, stated)
             if other is None or (other.weak and not stated.weak):
@@ -104,6 +109,17 @@ def _merged(readings: Sequence[Reading], answers: Mapping[str, Any]) -> dict[str
             elif not stated.weak and other.value != stated.value and path not in answers:
                 raise _contradiction(path, other, stated)
     return merged
+
+
+def _either_checkpoints(one: Stated, other: Stated) -> tuple[Stated, Stated]:
+    """FSDP's own switch beside the Trainer's: a run checkpoints where either is on (both on, the Trainer refuses).
+
+    Source: transformers 5.24, trainer.py (activation_checkpointing beside gradient_checkpointing).
+    """
+    for stated, beside in ((one, other), (other, one)):
+        if stated.key.endswith("activation_checkpointing") and beside.value == "none":
+            return stated, replace(stated, weak=True)
+    return one, other
 
 
 def _refused_by_trainer(path: str, one: Stated, other: Stated) -> bool:
@@ -161,6 +177,21 @@ def _settle_named_engine(desk: Desk) -> None:
     raise MemplanError(words, place=named.file, remedy="Give DeepSpeed's own file too, or one of them alone.")
 
 
+def _settle_engine_checkpointing(desk: Desk) -> None:
+    """DeepSpeed's own checkpoints run where a model calls them; those under transformers' Trainer do not.
+
+    Source: transformers 5.24 and accelerate 1.15, which read no activation_checkpointing of DeepSpeed's.
+    """
+    own = desk.stated.get("given.engine_checkpointing")
+    if own is None:
+        return
+    if desk.get("given.trainer") in _HOSTED_BY_TRAINER:
+        words = "transformers' models call no checkpoints of DeepSpeed's: gradient_checkpointing decides"
+        desk.notes.append(ImportNote("ignored", own.key, words, Path(own.file).name))
+    else:
+        desk.stated.setdefault("training.checkpointing", own)
+
+
 def _settle_method(desk: Desk, model: SettledModel, *, trains: bool) -> None:
     method, packed = desk.get("training.method"), desk.get("given.quantized") or model.packed
     if method is None and trains:
@@ -185,7 +216,7 @@ def _settle_targets(desk: Desk, model: SettledModel) -> None:
 
 def _settle_devices(desk: Desk, *, trains: bool) -> None:
     devices = desk.get("hardware.devices")
-    if devices is None and not trains:
+    if devices is None and not trains and desk.get("hardware.sharding.strategy") not in _DIVIDES:
         desk.assume("hardware.devices", 1, "no trainer's file says more")
         devices = 1
     if not trains:
@@ -219,6 +250,8 @@ def _questions(desk: Desk, model: SettledModel, *, trains: bool) -> Iterator[Imp
         yield ImportNote("asked", "Model", model.question, path="model", option="--model")
     for path, words in _OPEN.items():
         asked = trains and path != "hardware.device"
+        if path == "hardware.devices":
+            asked = trains or desk.get("hardware.sharding.strategy") in _DIVIDES
         if path == "hardware.device":
             asked = desk.get("given.trainer") == "mlx"
         if asked and desk.get(path) is None:

@@ -136,7 +136,7 @@ def _read_checkpointing(section: Keys) -> None:
     reading.default("training.checkpointing", "selective", "torchtitan's default")
     every = option.value if option else "2"
     if word == "selective" and every.isdecimal():
-        why = f"every layer whose number {every} divides is recomputed whole; single operations of all are counted"
+        why = f"every layer whose number {every} divides is recomputed whole; all are counted as kept"
         reading.leave_out(option or Stated(every, reading.file, "activation_checkpoint.selective_ac_option"), why)
 
 

@@ -233,8 +233,9 @@ def state_fsdp(keys: Keys, version: int) -> None:
         reading.state("hardware.sharding.strategy", strategy)
     reading.state("hardware.offload.parameters", offload := keys.switch("fsdp_offload_params", "offload_params"))
     reading.state("hardware.offload.optimizer", offload)
+    host = keys.switch("fsdp_activation_checkpointing_offload", "activation_checkpointing_offload")
     if (kept := keys.switch("fsdp_activation_checkpointing", "activation_checkpointing")) and kept.value:
-        reading.state("training.checkpointing", kept, value="full")
+        reading.state("training.checkpointing", kept, value="offload" if host and host.value else "full")
     if (original := keys.switch("fsdp_use_orig_params", "use_orig_params")) and not original.value and version == 1:
         reading.leave_out(original, "with adapters, gradients of a whole unit are kept; they are not counted")
 
