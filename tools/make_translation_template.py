@@ -30,8 +30,7 @@ KEYWORDS: dict[str, tuple[int, ...] | None] = {
     "Command": (3,),
     "Views": (1,),
     "add_view": (1,),
-    "SectionSpec": (1,),
-    "FoldSpec": (1,),
+    "RecipePreset": (1, 2, 3),
 }
 """What texts stand in, and in which arguments."""
 HEADER = "# Texts of memplan's window. Made by `python -m tools.make_translation_template`: change the sources instead."
@@ -40,7 +39,7 @@ HEADER = "# Texts of memplan's window. Made by `python -m tools.make_translation
 def template() -> bytes:
     """The template as it should be."""
     catalog = Catalog(project="memplan", version="", header_comment=HEADER, charset="utf-8")
-    for text, where, note in sorted(_found()):
+    for text, where, note in sorted(_found(), key=str):
         catalog.add(text, locations=[(where, 0)], auto_comments=[note] if note else [])
     written = io.BytesIO()
     write_po(written, catalog, width=120, sort_output=True, include_lineno=False)

@@ -9,6 +9,7 @@ from pydantic import BaseModel
 
 from memplan import (
     CHOICE_TITLES,
+    EXPORT_FORMATS,
     INSTANT_TITLES,
     LEVERS,
     NOTE_TITLES,
@@ -21,6 +22,7 @@ from memplan import (
 )
 from memplan.choice_titles import TITLES_IN_FIELD
 from memplan.plan.field_facts import facts
+from memplan_gui.plan_fields import SECTIONS
 
 Text = tuple[str, str, str]
 """The text, the file it stands in, what it is."""
@@ -42,6 +44,11 @@ def texts_of_data() -> Iterator[Text]:
     for titles, file in _TITLES:
         yield from _named(titles, file)
     yield from ((term, "core/memplan/result.py", "a term") for term in TERMS)
+    for section in SECTIONS:
+        for part in (section, *section.folds):
+            yield part.title, "gui/memplan_gui/plan_fields.py", "a part of the plan panel"
+    for form in EXPORT_FORMATS.values():
+        yield form.title, "core/memplan/exchange", "a format to export to"
     for lever in LEVERS:
         for name in ("title", "short", "price", "does", "idle"):
             if text := getattr(lever, name):

@@ -14,8 +14,9 @@ from memplan.estimate import estimate
 from memplan.plan.edit import facts_at, replaced, value_at
 from memplan.plan.scenario import Scenario
 from memplan.result import Estimate
+from memplan.translation import tr_later
 
-CHANGES_ORDER = (
+CHANGES_ORDER = tr_later(
     "One after another, in the plan's order: model, training, hardware. Another order divides the same sum otherwise."
 )
 

@@ -9,6 +9,7 @@ import re
 from typing import Literal
 
 from memplan.number_style import number
+from memplan.translation import tr_later
 
 KIB, MIB, GIB = 2**10, 2**20, 2**30
 MB, GB = 10**6, 10**9
@@ -23,7 +24,7 @@ _MEMORY = re.compile(r"[0-9]\s*(?:[kKmMtT]i?[bB]|[gG]i?[bB]?)\s*$")
 _DECIMAL = {"": 1, "k": 10**3, "m": 10**6, "b": 10**9, "t": 10**12}
 _BINARY = {"k": 2**10, "m": 2**20, "t": 2**40}
 COUNTS = "4096, 8k, 8ki (8192), 1.5M, 7B or 15T"
-COUNTS_IN_TOKENS = "4096, 8k (8192), 128k (131,072) or 1M (1,048,576)"
+COUNTS_IN_TOKENS = tr_later("4096, 8k (8192), 128k (131,072) or 1M (1,048,576)")
 """What can be written for a count, and for one of tokens: for error messages and for help."""
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from PySide6.QtGui import QAction, QKeySequence
+from PySide6.QtGui import QAction, QKeySequence, QUndoStack
 from PySide6.QtWidgets import QMainWindow, QMenu
+
+from memplan import tr, tr_later, translated
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +22,7 @@ class Command:
     checkable: bool = False
 
 
-MENUS = ("&File", "&Edit", "&Scenario", "&View", "&Help")
+MENUS = (tr_later("&File"), tr_later("&Edit"), tr_later("&Scenario"), tr_later("&View"), tr_later("&Help"))
 
 COMMANDS: tuple[Command, ...] = (
     Command("new", "&File", "&New plan", "Ctrl+N"),
@@ -94,7 +96,7 @@ class Menus:
 
     def __init__(self, window: QMainWindow) -> None:
         self._window = window
-        self._menus = {title: window.menuBar().addMenu(title) for title in MENUS}
+        self._menus = {title: window.menuBar().addMenu(translated(title)) for title in MENUS}
         self.actions: dict[str, QAction] = {}
         self.submenus: dict[str, QMenu] = {}
 
@@ -105,7 +107,7 @@ class Menus:
             if command.id == "-":
                 menu.addSeparator()
             elif command.id.endswith(":"):
-                self.submenus[command.id[:-1]] = menu.addMenu(command.text)
+                self.submenus[command.id[:-1]] = menu.addMenu(translated(command.text))
             else:
                 action = actions.get(command.id) or self._action(command, slots[command.id])
                 action.setShortcut(QKeySequence(command.shortcut))
@@ -113,9 +115,34 @@ class Menus:
                 self.actions[command.id] = action
 
     def _action(self, command: Command, slot: Callable[[], object]) -> QAction:
-        action = QAction(command.text, self._window, checkable=command.checkable)
+        action = QAction(translated(command.text), self._window, checkable=command.checkable)
         action.triggered.connect(lambda _=False: slot())
         return action
+
+
+class StepAction(QAction):
+    """Undo or redo, with what it would undo: "Undo sequence length"."""
+
+    def __init__(self, stack: QUndoStack, window: QMainWindow, *, back: bool) -> None:
+        super().__init__(window)
+        self._back = back
+        self.show_step(stack.undoText() if back else stack.redoText())
+        self.setEnabled(stack.canUndo() if back else stack.canRedo())
+        self.triggered.connect(stack.undo if back else stack.redo)
+        (stack.undoTextChanged if back else stack.redoTextChanged).connect(self.show_step)
+        (stack.canUndoChanged if back else stack.canRedoChanged).connect(self.setEnabled)
+
+    def show_step(self, step: str) -> None:
+        """Name another step; no step leaves the command's own words."""
+        if not step:
+            self.setText(tr("&Undo") if self._back else tr("&Redo"))
+        else:
+            self.setText((tr("&Undo {step}") if self._back else tr("&Redo {step}")).format(step=step))
+
+
+def theme_menu(menu: QMenu, chosen: str, choose: Callable[[str], object]) -> None:
+    """Fill a menu with the themes."""
+    choices_menu(menu, {"system": tr("As the &system"), "light": tr("&Light"), "dark": tr("&Dark")}, chosen, choose)
 
 
 def choices_menu(menu: QMenu, choices: Mapping[str, str], chosen: str, choose: Callable[[str], object]) -> None:
@@ -131,6 +158,6 @@ def choices_menu(menu: QMenu, choices: Mapping[str, str], chosen: str, choose: C
 def views_menu(menu: QMenu, titles: Iterable[str], show: Callable[[str], object]) -> None:
     """Fill a menu with the views; Alt and its number shows each."""
     for number, title in enumerate(titles, start=1):
-        action = menu.addAction(f"&{number} {title}")
+        action = menu.addAction(f"&{number} {translated(title)}")
         action.setShortcut(QKeySequence(f"Alt+{number}"))
         action.triggered.connect(lambda _=False, title=title: show(title))

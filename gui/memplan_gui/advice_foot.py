@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import QEvent
 from PySide6.QtWidgets import QFrame
 
-from memplan import Estimate
+from memplan import Estimate, tr
 from memplan_gui.pieces import column, hairline, label, scaled, shown
 from memplan_gui.presenters.advice import advice_lines
 from memplan_gui.scroller import Scroller
@@ -22,7 +22,7 @@ class AdviceFoot(QFrame):
         super().__init__()
         self._words = label("", "advice", wraps=True, selectable=True)
         self._words.setObjectName("advice_words")
-        self._words.setAccessibleName("Advice")
+        self._words.setAccessibleName(tr("Advice"))
         self._scroller = Scroller(self._words)
         parts = column(self)
         parts.addWidget(hairline())

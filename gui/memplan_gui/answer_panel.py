@@ -9,7 +9,7 @@ from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtGui import QAction, QResizeEvent
 from PySide6.QtWidgets import QMenu, QToolButton, QVBoxLayout, QWidget
 
-from memplan import UNIT_NAMES, LeverOffer, Scenario, Unit
+from memplan import UNIT_NAMES, LeverOffer, Scenario, Unit, tr
 from memplan_gui import view_makers
 from memplan_gui.answers import Answers
 from memplan_gui.chart_panel import ChartPanel
@@ -59,12 +59,12 @@ class AnswerPanel(QWidget):
         self._unit: Unit = "gib"
         self._spot: Spot | None = None
         self.tabs = ScenarioTabs(document, answers, theme)
-        self.unit_switch = Segmented("Unit", UNITS)
-        self.unit_switch.set_tool_tips({"gib": "1 GiB is 2^30 bytes.", "gb": "1 GB is 10^9 bytes."})
-        tip = "Write what is in front as PNG, SVG, PDF, CSV or Markdown (Ctrl+E)"
-        self.export_button = tool_button("button", "Export chart", text="Export chart…", tip=tip)
-        self.fit_button = tool_button("button", "Make it fit", text="Make it fit")
-        self.fit_button.setToolTip("Search for the least costly set of levers that fits (Ctrl+M)")
+        self.unit_switch = Segmented(tr("Unit"), UNITS)
+        self.unit_switch.set_tool_tips({"gib": tr("1 GiB is 2^30 bytes."), "gb": tr("1 GB is 10^9 bytes.")})
+        tip = tr("Write what is in front as PNG, SVG, PDF, CSV or Markdown (Ctrl+E)")
+        self.export_button = tool_button("button", tr("Export chart"), text=tr("Export chart…"), tip=tip)
+        self.fit_button = tool_button("button", tr("Make it fit"), text=tr("Make it fit"))
+        self.fit_button.setToolTip(tr("Search for the least costly set of levers that fits (Ctrl+M)"))
         self._said = Said(self, QPoint(MARGIN, GAP))
         self.notice = NoticeBar(theme)
         self.file_notice = NoticeBar(theme)
@@ -72,7 +72,7 @@ class AnswerPanel(QWidget):
         self.chart = ChartPanel(theme)
         self.levers = LeverStrip(theme)
         self._levers_title = label("", "section", wraps=True)
-        self._more_levers = tool_button("flat", "More levers", text="More levers ▾")
+        self._more_levers = tool_button("flat", tr("More levers"), text=tr("More levers ▾"))
         self._more_levers.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         self._more_levers.setMenu(QMenu(self._more_levers))
         self._more_levers.menu().setToolTipsVisible(True)
@@ -203,8 +203,8 @@ class AnswerPanel(QWidget):
         self._offers, self._offers_problem = offers, problem
         estimate = self._answer.estimate
         shown(self._levers_title, estimate is not None)
-        title = f"Levers: what each changes of the need now, in {UNIT_NAMES[self._unit]}"
-        self._levers_title.setText(f"Levers: {problem}" if problem else title)
+        title = tr("Levers: what each changes of the need now, in {unit}").format(unit=UNIT_NAMES[self._unit])
+        self._levers_title.setText(tr("Levers: {problem}").format(problem=problem) if problem else title)
         cards = lever_cards(offers, estimate.verdict, self._unit) if estimate else ()
         useful = useful_ids(offers, self.levers.kept)
         others = tuple(sorted((card for card in cards if card.id not in useful), key=lambda card: not card.applies))

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from PySide6.QtCore import QElapsedTimer, QObject, QTimer, Signal
 
-from memplan import Estimate, LeverOffer, MemplanError, Scenario, Unit, UnknownEntryError, each_offer, estimate
+from memplan import Estimate, LeverOffer, MemplanError, Scenario, Unit, UnknownEntryError, each_offer, estimate, tr
 from memplan_gui.document import PlanDocument
 from memplan_gui.mistakes import note_handled
 from memplan_gui.presenters.answer import Answer
@@ -159,7 +159,7 @@ def make_answer(scenario: Scenario) -> Answer:
 
 def problem_words(problem: MemplanError) -> str:
     """Why there is no estimate, as the window says it: what to type on a command line is no remedy here."""
-    remedy = "Choose another one at the left." if isinstance(problem, UnknownEntryError) else problem.remedy
+    remedy = tr("Choose another one at the left.") if isinstance(problem, UnknownEntryError) else problem.remedy
     message = f"{problem.place}: {problem.message}" if problem.place else problem.message
     first = message.partition(" ")[0].rstrip(":")
     is_name = "." in first or "_" in first  # of a field, which is written as it stands in the file
@@ -170,6 +170,7 @@ def mistake_words(mistake: Exception) -> str:
     """What an error that nobody expected is called in the window; it is noted for a report."""
     note_handled(mistake)
     found = " ".join(f"{type(mistake).__name__}: {mistake}".split())[:200].rstrip(": ")
-    return f"memplan made a mistake with this scenario and shows nothing rather than a wrong figure ({found}). " + (
+    return tr(
+        "memplan made a mistake with this scenario and shows nothing rather than a wrong figure ({found}). "
         "Undo the last change, or save the plan and report it."
-    )
+    ).format(found=found)

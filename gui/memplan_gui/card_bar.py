@@ -6,6 +6,7 @@ from PySide6.QtCore import QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QBrush, QColor, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
+from memplan import tr
 from memplan_gui.charts.look import ChartLook
 from memplan_gui.colours import CARD_COLOURS, OVER
 from memplan_gui.pieces import scaled
@@ -27,7 +28,7 @@ class CardBar(QWidget):
         super().__init__()
         self._theme = theme
         self._page: CardBarPage | None = None
-        self.setAccessibleName("The card, as the message has it")
+        self.setAccessibleName(tr("The card, as the message has it"))
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         theme.changed.connect(self.update)
 

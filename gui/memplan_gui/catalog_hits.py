@@ -6,12 +6,12 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from memplan import MemplanError, Unit, catalog, format_bytes, format_count, number
+from memplan import MemplanError, Unit, catalog, format_bytes, format_count, number, tr, tr_later
 
 _COUNT = re.compile(r"\s*(\d{1,4})\s*[x×]\s*", re.IGNORECASE)
 _NODES = re.compile(r"\s*(\d{1,3})\s*[x×]\s*(\d{1,2})(?:\s*[x×]\s*|\s+(?=[a-z]))", re.IGNORECASE)
-NO_MODEL = "No model of the catalog matches “{}”. Open its config.json instead, or give its size alone."
-NO_DEVICE = "No device of the catalog matches “{}”."
+NO_MODEL = tr_later("No model of the catalog matches “{query}”. Open its config.json instead, or give its size alone.")
+NO_DEVICE = tr_later("No device of the catalog matches “{query}”.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,24 +60,25 @@ def counted(query: str) -> tuple[int, str]:
 
 
 def _given(usable_bytes: int, unit: Unit) -> str:
-    return f"{format_bytes(usable_bytes, unit)} before headroom"
+    return tr("{size} before headroom").format(size=format_bytes(usable_bytes, unit))
 
 
 def _computer_hits(query: str, unit: Unit) -> list[Hit]:
     """This computer, for who typed nothing or its beginning; what it has is said where it was asked already."""
-    if not "this computer".startswith(query.strip().casefold()):
+    own = tr("This computer")
+    if not own.casefold().startswith(query.strip().casefold()):
         return []
     found = catalog.known_computer()
     if found is None:
-        return [Hit(catalog.THIS_COMPUTER, "This computer", "asked when chosen")]
+        return [Hit(catalog.THIS_COMPUTER, own, tr("asked when chosen"))]
     known = [Hit(device.id, device.name, _given(device.usable_bytes, unit)) for device in found.devices]
-    return known or [Hit(catalog.THIS_COMPUTER, "This computer", "no device found")]
+    return known or [Hit(catalog.THIS_COMPUTER, own, tr("no device found"))]
 
 
 def device_problem(name: str) -> str:
     """Why a device cannot be taken into the plan: this computer may have none. Empty where it can."""
     if name.startswith(catalog.THIS_COMPUTER) and not (found := catalog.this_computer()).devices:
-        return f"This computer: {' '.join(found.problems)}"
+        return tr("This computer: {problems}").format(problems=" ".join(found.problems))
     return ""
 
 

@@ -9,7 +9,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QHeaderView, QWidget
 
-from memplan import CHANGES_ORDER, Change, MemplanError, Scenario, Unit, changes_between
+from memplan import CHANGES_ORDER, Change, MemplanError, Scenario, Unit, changes_between, tr, tr_later, translated
 from memplan_gui.answers import mistake_words
 from memplan_gui.background import Background
 from memplan_gui.charts.chart_pictures import waterfall_picture
@@ -45,10 +45,13 @@ class ScenarioPair(QWidget):
     def __init__(self) -> None:
         super().__init__()
         self.first, self.second = ChoiceEdit(()), ChoiceEdit(())
-        self.turn = tool_button("button", "Turn the two around", text="⇄", tip="Turn the two around")
+        self.turn = tool_button("button", tr("Turn the two around"), text="⇄", tip=tr("Turn the two around"))
         parts: list[QWidget] = []
-        for field, name in ((self.first, "From"), (self.second, "To")):
-            field.setAccessibleName(f"{name} scenario")
+        for field, name, whole in (
+            (self.first, tr("From"), tr("From scenario")),
+            (self.second, tr("To"), tr("To scenario")),
+        ):
+            field.setAccessibleName(whole)
             field.setMinimumContentsLength(NAME_LETTERS)
             title = label(name, "caption")
             title.setBuddy(field)
@@ -103,13 +106,13 @@ class ChangesPane(QWidget):
         self.background = Background(self)
         self.sentence = label(wraps=True, selectable=True)
         self.picture = WaterfallPicture(theme)
-        self.picture.setAccessibleName("From one scenario's peak to the other's, chart")
+        self.picture.setAccessibleName(tr("From one scenario's peak to the other's, chart"))
         self.steps = PlainModel(CHANGE_TITLES, theme)
-        self.table = FigureTable("What each change contributes to the peak", self.steps, theme)
+        self.table = FigureTable(tr("What each change contributes to the peak"), self.steps, theme)
         self.table.setMinimumHeight(scaled(LEAST_TABLE))
         self.table.horizontalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
         self._bars = Scroller(self.picture)
-        self._order = label(CHANGES_ORDER, "caption", wraps=True)
+        self._order = label(translated(CHANGES_ORDER), "caption", wraps=True)
         whole = column(self, spacing=8)
         whole.addWidget(pair)
         whole.addWidget(self.sentence)
@@ -141,7 +144,7 @@ class ChangesPane(QWidget):
             chart = change_waterfall(found, (first.name, second.name), unit)
             self._show(found, chart, chart.sentence, unit)
         elif isinstance(found, MemplanError):
-            self._show((), None, f"There is no way between them: {found}", unit)
+            self._show((), None, tr("There is no way between them: {problem}").format(problem=found), unit)
         elif isinstance(found, Exception):
             self._show((), None, mistake_words(found), unit)
 
@@ -152,7 +155,7 @@ class ChangesPane(QWidget):
         if chart is None:
             return None
         table = partial(change_cells, self.way)
-        return Showing("changes", "", chart.sentence, table, partial(waterfall_picture, chart), of_plan=True)
+        return Showing(tr_later("changes"), "", chart.sentence, table, partial(waterfall_picture, chart), of_plan=True)
 
     def _show(self, way: tuple[Change, ...], chart: Waterfall | None, sentence: str, unit: Unit) -> None:
         self.way = way

@@ -8,7 +8,7 @@ from PySide6.QtCore import QPointF, Qt, Signal
 from PySide6.QtGui import QCursor, QPainter, QPaintEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QPushButton, QSizePolicy, QToolButton, QToolTip, QWidget
 
-from memplan import Estimate, Scenario, Unit
+from memplan import Estimate, Scenario, Unit, tr, tr_later, translated
 from memplan_gui.announcing import announce
 from memplan_gui.charts.legend import Entry, legend_height, legend_texts, paint_legend, place_entries
 from memplan_gui.charts.look import ChartLook
@@ -30,7 +30,7 @@ from memplan_gui.theme import Theme
 if TYPE_CHECKING:
     from memplan_gui.charts.stack_plot import StackPlot
 
-STEPS = (("First step", "first"), ("Later steps", "later"))
+STEPS = ((tr_later("First step"), "first"), (tr_later("Later steps"), "later"))
 NARROW = 300
 
 
@@ -87,16 +87,16 @@ class ChartPanel(QWidget):
         self._is_stale = False
         """Another chart is to be shown once the panel is seen."""
         self.plot: StackPlot | None = None
-        self.steps = Segmented("Step", STEPS)
+        self.steps = Segmented(tr("Step"), STEPS)
         self.steps.set_value("later")
-        tips = {"first": "The first step: optimizer states appear in it.", "later": "Every later step."}
+        tips = {"first": tr("The first step: optimizer states appear in it."), "later": tr("Every later step.")}
         self.steps.set_tool_tips(tips)
         self.steps.chosen.connect(self._choose_step)
-        self._show_all = QPushButton("Show all")
+        self._show_all = QPushButton(tr("Show all"))
         self._show_all.hide()
         self._show_all.clicked.connect(self.show_all)
         self._legend = Legend()
-        self._nothing = label(NO_CHART, "muted", wraps=True)
+        self._nothing = label(translated(NO_CHART), "muted", wraps=True)
         self._nothing.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self._nothing.setMinimumHeight(LEAST_CHART.height())
         still = StillStack(self._theme.chart_look)
@@ -109,7 +109,7 @@ class ChartPanel(QWidget):
 
     def _arrange(self, still: StillStack) -> None:
         head = self._head = row(spacing=8)
-        head.addWidget(label("Memory on each device, by instant", "section", wraps=True), 1)
+        head.addWidget(label(tr("Memory on each device, by instant"), "section", wraps=True), 1)
         head.addWidget(self._show_all, 0, Qt.AlignmentFlag.AlignLeft)
         head.addWidget(self.steps, 0, Qt.AlignmentFlag.AlignLeft)
         self._column.addLayout(head)
@@ -143,7 +143,7 @@ class ChartPanel(QWidget):
     @property
     def sentence(self) -> str:
         """The chart in one sentence."""
-        return chart_sentence(self.chart) if self.chart else NO_CHART
+        return chart_sentence(self.chart) if self.chart else translated(NO_CHART)
 
     def show_all(self) -> None:
         """Undo zooming."""
@@ -175,9 +175,9 @@ class ChartPanel(QWidget):
         chart, estimate = self.chart, self._estimate
         if chart is None or estimate is None or self._scenario is None:
             return None
-        step = ["first step" if self.steps.value() == "first" else "later steps"] if estimate.first_step else []
+        step = [tr("first step") if self.steps.value() == "first" else tr("later steps")] if estimate.first_step else []
         return Showing(
-            "memory",
+            tr_later("memory"),
             picture_subtitle(self._scenario, estimate, *step),
             verdict_view(estimate, self._unit).sentence,
             lambda amounts: breakdown_cells(breakdown(chart), amounts),

@@ -10,7 +10,7 @@ from PySide6.QtCore import QAbstractTableModel, QEvent, QModelIndex, QPersistent
 from PySide6.QtGui import QHelpEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QHeaderView, QSizePolicy, QStackedWidget, QToolTip, QWidget
 
-from memplan import Scenario, Unit
+from memplan import Scenario, Unit, tr, tr_later, translated
 from memplan_gui.answers import Answers
 from memplan_gui.changes_pane import ChangesPane, ScenarioPair
 from memplan_gui.charts.chart_pictures import compare_picture
@@ -31,14 +31,14 @@ from memplan_gui.theme import Theme
 from memplan_gui.views import AnswerView
 
 Index = QModelIndex | QPersistentModelIndex
-KINDS = (("Side by side", "bars"), ("Change by change", "changes"))
-DUPLICATE_TIP = "Put a copy beside the scenario that is looked at, to try a change in it (Ctrl+D)"
+KINDS = ((tr_later("Side by side"), "bars"), (tr_later("Change by change"), "changes"))
+DUPLICATE_TIP = tr_later("Put a copy beside the scenario that is looked at, to try a change in it (Ctrl+D)")
 MOST_CHART_SHARE = 0.5
 """How much of the view the bars may take before they scroll."""
 LEAST_TABLE = 130
 
 
-HOW = "Arrow keys look at another scenario."
+HOW = tr_later("Arrow keys look at another scenario.")
 
 
 class CompareChart(QWidget):
@@ -50,7 +50,7 @@ class CompareChart(QWidget):
         super().__init__()
         self._theme = theme
         self._compared: Comparison | None = None
-        self.setAccessibleName("Scenarios side by side, chart")
+        self.setAccessibleName(tr("Scenarios side by side, chart"))
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
@@ -61,7 +61,7 @@ class CompareChart(QWidget):
         self._compared = compared
         self.setFixedHeight(height_of(compared, self._theme.chart_look))
         looked_at = bar_words(compared.scenarios[compared.current], compared.unit)
-        self.setAccessibleDescription(f"{looked_at}. {compared.sentence} {HOW}")
+        self.setAccessibleDescription(f"{looked_at}. {compared.sentence} {translated(HOW)}")
         self.update()
 
     def _marks(self) -> CompareMarks | None:
@@ -185,7 +185,7 @@ class CompareView(AnswerView):
         self.sentence = label(wraps=True, selectable=True)
         self.chart = CompareChart(theme)
         self.figures = CompareModel(theme)
-        self.table = FigureTable("Scenarios side by side", self.figures, theme)
+        self.table = FigureTable(tr("Scenarios side by side"), self.figures, theme)
         self.table.verticalHeader().setVisible(True)
         self.table.verticalHeader().setDefaultAlignment(LEFT)
         self.table.horizontalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Stretch)
@@ -194,13 +194,15 @@ class CompareView(AnswerView):
         self.table.horizontalHeader().setMinimumSectionSize(scaled(110))
         self._bars = Scroller(self.chart)
         self.table.setMinimumHeight(scaled(LEAST_TABLE, 1.5))
-        self.kinds = Segmented("Compare", KINDS)
+        self.kinds = Segmented(tr("Compare"), KINDS)
         self.kinds.set_value("bars")
         self.pair = ScenarioPair()
         self.changes = ChangesPane(self.pair, theme)
-        self.duplicate = tool_button("button", "Duplicate the scenario", text="Duplicate", tip=DUPLICATE_TIP)
+        self.duplicate = tool_button(
+            "button", tr("Duplicate the scenario"), text=tr("Duplicate"), tip=translated(DUPLICATE_TIP)
+        )
         self.copy = tool_button(
-            "button", "Copy the table", text="Copy table", tip="Copy the table, with tabs between cells"
+            "button", tr("Copy the table"), text=tr("Copy table"), tip=tr("Copy the table, with tabs between cells")
         )
         self._stack = QStackedWidget()
         self._arrange()
@@ -243,7 +245,7 @@ class CompareView(AnswerView):
         if compared is None or not compared.longest:
             return None
         return Showing(
-            "comparison",
+            tr_later("comparison"),
             "",
             compared.sentence,
             partial(comparison_cells, compared),

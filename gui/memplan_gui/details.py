@@ -11,7 +11,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from memplan import Estimate
+from memplan import Estimate, tr, translated
 from memplan_gui.charts.stack_marks import Spot
 from memplan_gui.figure_table import PADDING, FigureTable
 from memplan_gui.pieces import column, label, row, scaled
@@ -35,7 +35,7 @@ class BreakdownView(FigureTable):
 
     def __init__(self, theme: Theme) -> None:
         self.figures = BreakdownModel(theme)
-        super().__init__("Breakdown: terms by instants", self.figures, theme)
+        super().__init__(tr("Breakdown: terms by instants"), self.figures, theme)
         self.setObjectName("breakdown")
         header = self.horizontalHeader()
         header.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
@@ -95,10 +95,10 @@ class ExplanationView(QWidget):
         self._formula = label(wraps=True, selectable=True)
         self._source = label("", "caption", wraps=True, selectable=True)
         self.tensors = LedgerModel(theme)
-        self.ledger = FigureTable("Tensors of this term", self.tensors, theme)
+        self.ledger = FigureTable(tr("Tensors of this term"), self.tensors, theme)
         for column_of_ledger, width in enumerate(LEDGER_WIDTHS):
             self.ledger.setColumnWidth(column_of_ledger, scaled(width))
-        self._nothing = label(NOTHING_PINNED, "muted", wraps=True)
+        self._nothing = label(translated(NOTHING_PINNED), "muted", wraps=True)
         self._nothing.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self._arrange()
         self.show_explanation(None, None, None)
@@ -138,7 +138,7 @@ class ExplanationView(QWidget):
         self._figure.setText(found.figure)
         self._figure.setToolTip(found.exact)
         self._formula.setText(found.formula)
-        self._source.setText(f"Source: {found.source}" if found.source else "")
+        self._source.setText(tr("Source: {source}").format(source=found.source) if found.source else "")
         self._source.setVisible(bool(found.source))
         self.tensors.show(found.tensors, chart.unit)
         self.setAccessibleDescription(self.text)
@@ -153,10 +153,10 @@ class Details(QTabWidget):
         self.setDocumentMode(True)
         self.breakdown = BreakdownView(theme)
         self.explanation = ExplanationView(theme)
-        self.addTab(self.breakdown, "Breakdown")
-        self.addTab(self.explanation, "Explanation")
-        self.setAccessibleName("Breakdown and explanation")
-        self.tabBar().setAccessibleName("Breakdown and explanation")
+        self.addTab(self.breakdown, tr("Breakdown"))
+        self.addTab(self.explanation, tr("Explanation"))
+        self.setAccessibleName(tr("Breakdown and explanation"))
+        self.tabBar().setAccessibleName(tr("Breakdown and explanation"))
         self.setMinimumHeight(100)
 
     def show_view(self, view: QWidget) -> None:

@@ -7,9 +7,21 @@ from pathlib import Path
 
 from PySide6.QtCore import QElapsedTimer, QMimeData, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QApplication, QComboBox, QFileDialog, QPlainTextEdit, QWidget
+from PySide6.QtWidgets import QApplication, QComboBox, QPlainTextEdit, QWidget
 
-from memplan import Diagnosis, MemplanError, Reading, Scenario, Unit, diagnose, read_message_file, read_messages
+from memplan import (
+    Diagnosis,
+    MemplanError,
+    Reading,
+    Scenario,
+    Unit,
+    diagnose,
+    read_message_file,
+    read_messages,
+    tr,
+    translated,
+)
+from memplan_gui import dialogs
 from memplan_gui.answers import mistake_words
 from memplan_gui.background import Background
 from memplan_gui.diagnosis_page import DiagnosisPart
@@ -18,6 +30,7 @@ from memplan_gui.flow_row import FlowRow
 from memplan_gui.pieces import column, label, scaled, shown, tool_button
 from memplan_gui.presenters.answer import Answer
 from memplan_gui.presenters.diagnosis import HOW, diagnosis_page, message_titles, nothing_words
+from memplan_gui.presenters.levers import toggle_words
 from memplan_gui.scroller import Scroller
 from memplan_gui.theme import Theme
 from memplan_gui.views import AnswerView
@@ -38,9 +51,9 @@ class MessageBox(QPlainTextEdit):
 
     def __init__(self) -> None:
         super().__init__()
-        self.setPlaceholderText(HOW)
-        self.setAccessibleName("Out-of-memory message")
-        self.setAccessibleDescription(HOW)
+        self.setPlaceholderText(translated(HOW))
+        self.setAccessibleName(tr("Out-of-memory message"))
+        self.setAccessibleDescription(translated(HOW))
         self.setTabChangesFocus(True)
         self.setLineWrapMode(QPlainTextEdit.LineWrapMode.WidgetWidth)
         self.setFixedHeight(scaled(TEXT_HEIGHT))
@@ -95,10 +108,12 @@ class DiagnoseView(AnswerView):
         self.found: Diagnosis | None = None
         self.background = Background(self)
         self.box = MessageBox()
-        self.open_button = tool_button("button", "Open a log", text="Open a log…", tip="Read a log of any length")
-        self.clear_button = tool_button("button", "Clear the message", text="Clear")
+        self.open_button = tool_button(
+            "button", tr("Open a log"), text=tr("Open a log…"), tip=tr("Read a log of any length")
+        )
+        self.clear_button = tool_button("button", tr("Clear the message"), text=tr("Clear"))
         self.which = QComboBox()
-        self.which.setAccessibleName("Which message of the text")
+        self.which.setAccessibleName(tr("Which message of the text"))
         self.state = label("", "muted", wraps=True, selectable=True)
         self.part = DiagnosisPart(theme)
         self._pause = QTimer(self)
@@ -162,9 +177,9 @@ class DiagnoseView(AnswerView):
         self.background.finish()
 
     def _choose_file(self) -> None:
-        name, _ = QFileDialog.getOpenFileName(self, "Open a log", "", "Logs (*.log *.txt *.out *.err);;All files (*)")
-        if name:
-            self.read_file(Path(name))
+        path = dialogs.ask_open(self, tr("Open a log"), dialogs.LOG_KINDS, "")
+        if path is not None:
+            self.read_file(path)
 
     def _take(self, source: _Source) -> None:
         if source != self._source:
@@ -219,7 +234,7 @@ class DiagnoseView(AnswerView):
         is_applied = self._applied is not None and self._applied[0] == self._scenario
         self.part.show_page(page, self._applied[1] if self._applied is not None and is_applied else "")
         file = self._source.file
-        read = f"Read from {file}." if file is not None else ""
+        read = tr("Read from {file}.").format(file=file) if file is not None else ""
         self.state.setText(" ".join(part for part in (read, words) if part))
         shown(self.state, bool(self.state.text()))
         shown(self.which, found is not None and self.which.count() > 1)
@@ -234,9 +249,9 @@ class DiagnoseView(AnswerView):
         if offer is not None and offer.scenario is not None:
             document = self._document
             document.end_gesture()
-            document.edit(f"scenarios[{document.current}]", offer.scenario, text=f"{offer.lever.title} on")
+            document.edit(f"scenarios[{document.current}]", offer.scenario, text=toggle_words(offer))
             document.end_gesture()
-            self._applied = document.scenario, offer.lever.title
+            self._applied = document.scenario, translated(offer.lever.title)
             self._since_applied.start()
 
     def sizeHint(self) -> QSize:

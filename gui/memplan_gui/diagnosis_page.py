@@ -5,6 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QGridLayout, QLabel, QToolButton, QWidget
 
+from memplan import tr
 from memplan_gui.card_bar import CardBar
 from memplan_gui.pieces import column, label, row, scaled, shown, tip, tool_button
 from memplan_gui.presenters.diagnosis import DiagnosisPage, HelpLine, levers_title
@@ -27,8 +28,8 @@ class DiagnosisPart(QWidget):
         self._headline = label("", "section", wraps=True, selectable=True)
         self._source = label("", "caption", wraps=True, selectable=True)
         self.bar = CardBar(theme)
-        self.explain_button = tool_button("button", "Explain the tensor's term", text="Explain it in the plan")
-        self.explain_button.setToolTip("Show how this part of the estimate comes about")
+        self.explain_button = tool_button("button", tr("Explain the tensor's term"), text=tr("Explain it in the plan"))
+        self.explain_button.setToolTip(tr("Show how this part of the estimate comes about"))
         self._levers_title = label("", "section", wraps=True)
         self._rows: list[tuple[QLabel, QLabel]] = []
         self._helps: list[tuple[QToolButton, QLabel]] = []
@@ -72,7 +73,7 @@ class DiagnosisPart(QWidget):
         """Show another diagnosis, or none; `applied` is the lever that the plan has since it was applied here."""
         self._page = page
         self._headline.setText(page.headline if page else "")
-        self._source.setText(f"From {page.source}." if page else "")
+        self._source.setText(tr("From {source}.").format(source=page.source) if page else "")
         self.bar.show_page(page.bar if page else None)
         self._show_rows(page.rows if page else ())
         shown(self.explain_button, page is not None and page.place is not None)
@@ -105,14 +106,14 @@ class DiagnosisPart(QWidget):
             for part in (button, words):
                 shown(part, line is not None)
             if line is not None:
-                button.setAccessibleName(f"Apply: {line.title}")
+                button.setAccessibleName(tr("Apply: {lever}").format(lever=line.title))
                 button.setAccessibleDescription(f"{line.words}. {line.price}")
                 button.setToolTip(tip(f"{line.title}: {line.words}. {line.price}"))
                 words.setText(f"{line.title}: {line.words}. {line.price}")
 
     def _add_help(self) -> None:
         position = len(self._helps)
-        button, words = tool_button("button", "Apply", text="Apply"), label(wraps=True, selectable=True)
+        button, words = tool_button("button", tr("Apply"), text=tr("Apply")), label(wraps=True, selectable=True)
         button.setFixedWidth(scaled(LABEL_WIDTH))
         button.clicked.connect(lambda: self._wants(position))
         self._help_grid.addWidget(button, position, 0, Qt.AlignmentFlag.AlignTop)

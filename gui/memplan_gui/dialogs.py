@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal, TypeVar
@@ -10,21 +9,26 @@ from typing import Literal, TypeVar
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtWidgets import QFileDialog, QInputDialog, QMessageBox, QWidget
 
-from memplan import __version__
+from memplan import __version__, tr, tr_later, translated
 from memplan_gui.icons import pixmap
 from memplan_gui.pieces import window_size
 from memplan_gui.theme import Theme
 
 NAME_SIZE = QSize(440, 110)
 """Of the question for a name: the longest automatic one is seen whole."""
-PLAN_FILTER = "Plans (*.memplan)"
-OPEN_FILTER = "Plans and model configurations (*.memplan *.json);;All files (*)"
-CONFIG_FILTER = "Model configurations (*.json);;All files (*)"
-IMPORT_FILTER = "Trainer configurations (*.yaml *.yml *.json *.toml *.safetensors);;All files (*)"
-SHEET_FILTER = "PDF (*.pdf);;PNG picture (*.png);;SVG picture (*.svg)"
-FINEST_PNG = "PNG picture, four times as fine (*.png)"
-TABLE_FILTER = "Table as CSV (*.csv);;Table as Markdown (*.md)"
-CHART_FILTER = f"PNG picture, twice as fine (*.png);;{FINEST_PNG};;SVG picture (*.svg);;PDF (*.pdf);;{TABLE_FILTER}"
+Kinds = tuple[tuple[str, str], ...]
+"""Kinds of files for a file dialog: what each is called, and the names that it has."""
+_ALL = (tr_later("All files"), "*")
+_SVG, _PDF = (tr_later("SVG picture"), "*.svg"), ("PDF", "*.pdf")
+PLAN_KINDS: Kinds = ((tr_later("Plans"), "*.memplan"),)
+OPEN_KINDS: Kinds = ((tr_later("Plans and model configurations"), "*.memplan *.json"), _ALL)
+CONFIG_KINDS: Kinds = ((tr_later("Model configurations"), "*.json"), _ALL)
+IMPORT_KINDS: Kinds = ((tr_later("Trainer configurations"), "*.yaml *.yml *.json *.toml *.safetensors"), _ALL)
+LOG_KINDS: Kinds = ((tr_later("Logs"), "*.log *.txt *.out *.err"), _ALL)
+SHEET_KINDS: Kinds = (_PDF, (tr_later("PNG picture"), "*.png"), _SVG)
+FINEST_PNG = (tr_later("PNG picture, four times as fine"), "*.png")
+TABLE_KINDS: Kinds = ((tr_later("Table as CSV"), "*.csv"), (tr_later("Table as Markdown"), "*.md"))
+CHART_KINDS: Kinds = ((tr_later("PNG picture, twice as fine"), "*.png"), FINEST_PNG, _SVG, _PDF, *TABLE_KINDS)
 
 Wish = Literal["save", "discard", "cancel"]
 RecoveryWish = Literal["open", "discard", "later"]
@@ -38,29 +42,35 @@ Answer = TypeVar("Answer")
 def ask_about_changes(parent: QWidget, name: str) -> Wish:
     """Ask what becomes of changes that are not saved."""
     answers: dict[Wish, Button] = {
-        "save": ("Save", _Role.AcceptRole),
-        "discard": ("Do not save", _Role.DestructiveRole),
-        "cancel": ("Cancel", _Role.RejectRole),
+        "save": (tr("Save"), _Role.AcceptRole),
+        "discard": (tr("Do not save"), _Role.DestructiveRole),
+        "cancel": (tr("Cancel"), _Role.RejectRole),
     }
-    return _ask(parent, f"Save the changes to “{name}”?", "Without saving they are lost.", answers, usual="save")
+    return _ask(
+        parent,
+        tr("Save the changes to “{name}”?").format(name=name),
+        tr("Without saving they are lost."),
+        answers,
+        usual="save",
+    )
 
 
 def ask_about_recovery(parent: QWidget, name: str) -> RecoveryWish:
     """Ask what becomes of work that was not saved when memplan last ended."""
     answers: dict[RecoveryWish, Button] = {
-        "open": ("Open it", _Role.AcceptRole),
-        "discard": ("Throw it away", _Role.DestructiveRole),
-        "later": ("Ask again later", _Role.RejectRole),
+        "open": (tr("Open it"), _Role.AcceptRole),
+        "discard": (tr("Throw it away"), _Role.DestructiveRole),
+        "later": (tr("Ask again later"), _Role.RejectRole),
     }
-    text = f"memplan ended before “{name}” was saved."
-    return _ask(parent, text, "What it held at the end was kept.", answers, usual="open")
+    text = tr("memplan ended before “{name}” was saved.").format(name=name)
+    return _ask(parent, text, tr("What it held at the end was kept."), answers, usual="open")
 
 
 def ask_name(parent: QWidget, name: str) -> str | None:
     """Ask what to call a scenario; None when the person thinks better of it."""
     dialog = QInputDialog(parent)
-    dialog.setWindowTitle("Rename scenario")
-    dialog.setLabelText("Name")
+    dialog.setWindowTitle(tr("Rename scenario"))
+    dialog.setLabelText(tr("Name"))
     dialog.setTextValue(name)
     dialog.resize(window_size(NAME_SIZE))
     taken, text = dialog.exec(), dialog.textValue().strip()
@@ -68,64 +78,71 @@ def ask_name(parent: QWidget, name: str) -> str | None:
     return text if taken and text else None
 
 
-def ask_open(parent: QWidget | None, title: str, filters: str, folder: str) -> Path | None:
+def filter_of(kind: tuple[str, str]) -> str:
+    """A kind of file as Qt's dialogs take it, and as the person reads it."""
+    name, patterns = kind
+    return f"{translated(name)} ({patterns})"
+
+
+def ask_open(parent: QWidget | None, title: str, kinds: Kinds, folder: str) -> Path | None:
     """Ask for a file to open."""
-    name, _ = QFileDialog.getOpenFileName(parent, title, folder, filters)
+    name, _ = QFileDialog.getOpenFileName(parent, title, folder, ";;".join(map(filter_of, kinds)))
     return Path(name) if name else None
 
 
-def ask_open_several(parent: QWidget, title: str, filters: str, folder: str) -> list[Path]:
+def ask_open_several(parent: QWidget, title: str, kinds: Kinds, folder: str) -> list[Path]:
     """Ask for files to open together; none when the person thinks better of it."""
-    names, _ = QFileDialog.getOpenFileNames(parent, title, folder, filters)
+    names, _ = QFileDialog.getOpenFileNames(parent, title, folder, ";;".join(map(filter_of, kinds)))
     return [Path(name) for name in names]
 
 
-def ask_save(parent: QWidget, title: str, filters: str, suggested: str) -> Path | None:
+def ask_save(parent: QWidget, title: str, kinds: Kinds, suggested: str) -> Path | None:
     """Ask for a file to write; a name without one of the endings on offer gets that of the chosen kind."""
-    return ask_save_as_kind(parent, title, filters, suggested)[0]
+    return ask_save_as_kind(parent, title, kinds, suggested)[0]
 
 
-def ask_save_as_kind(parent: QWidget, title: str, filters: str, suggested: str) -> tuple[Path | None, str]:
-    """Ask for a file to write and which of the filters it is of, where an ending does not say that.
+def ask_save_as_kind(parent: QWidget, title: str, kinds: Kinds, suggested: str) -> tuple[Path | None, tuple[str, str]]:
+    """Ask for a file to write and which of the kinds it is of, where an ending does not say that.
 
     The file dialog asks about a file of the name that was typed. Where that is not the file that will be written, the
     same is asked here.
     """
+    filters = {filter_of(kind): kind for kind in kinds}
     while True:
-        name, chosen = QFileDialog.getSaveFileName(parent, title, suggested, filters)
+        name, chosen = QFileDialog.getSaveFileName(parent, title, suggested, ";;".join(filters))
+        kind = filters.get(chosen, kinds[0])
         if not name:
-            return None, ""
-        path = with_ending(Path(name), filters, chosen)
+            return None, kind
+        path = with_ending(Path(name), kinds, kind)
         if path == Path(name) or not path.exists() or ask_replace(parent, path):
-            return path, chosen
+            return path, kind
         suggested = str(path)
 
 
-def with_ending(path: Path, filters: str, chosen: str) -> Path:
-    """The path with the chosen filter's ending, unless it has one of those on offer: `plan.v2` has none of them."""
-    endings = [f".{ending}" for ending in re.findall(r"\*\.(\w+)", filters)]
+def with_ending(path: Path, kinds: Kinds, chosen: tuple[str, str]) -> Path:
+    """The path with the chosen kind's ending, unless it has one of those on offer: `plan.v2` has none of them."""
+    endings = [pattern.removeprefix("*") for _, patterns in kinds for pattern in patterns.split()]
     if path.suffix.lower() in endings:
         return path
-    found = re.search(r"\*(\.\w+)", chosen)
-    return path.with_name(path.name.rstrip(".") + (found[1] if found else endings[0]))
+    return path.with_name(path.name.rstrip(".") + chosen[1].split()[0].removeprefix("*"))
 
 
 def ask_replace(parent: QWidget, path: Path) -> bool:
     """Ask whether a file may be written over."""
-    answers = {True: ("Replace", _Role.DestructiveRole), False: ("Another name…", _Role.RejectRole)}
-    more = f"A file of that name is in {path.parent} already. What it holds is lost."
-    return _ask(parent, f"Replace “{path.name}”?", more, answers, usual=False)
+    answers = {True: (tr("Replace"), _Role.DestructiveRole), False: (tr("Another name…"), _Role.RejectRole)}
+    more = tr("A file of that name is in {folder} already. What it holds is lost.").format(folder=path.parent)
+    return _ask(parent, tr("Replace “{name}”?").format(name=path.name), more, answers, usual=False)
 
 
 def ask_about_other_version(parent: QWidget, path: Path) -> OtherVersionWish:
     """Ask what becomes of a file that somebody else wrote since it was read."""
     answers: dict[OtherVersionWish, Button] = {
-        "overwrite": ("Overwrite", _Role.DestructiveRole),
-        "save_as": ("Save as…", _Role.AcceptRole),
-        "cancel": ("Cancel", _Role.RejectRole),
+        "overwrite": (tr("Overwrite"), _Role.DestructiveRole),
+        "save_as": (tr("Save as…"), _Role.AcceptRole),
+        "cancel": (tr("Cancel"), _Role.RejectRole),
     }
-    text = f"“{path.name}” was changed by another window or program since it was read here."
-    return _ask(parent, text, "Overwriting it loses those changes.", answers, usual="save_as")
+    text = tr("“{name}” was changed by another window or program since it was read here.").format(name=path.name)
+    return _ask(parent, text, tr("Overwriting it loses those changes."), answers, usual="save_as")
 
 
 def _ask(parent: QWidget, text: str, more: str, answers: Mapping[Answer, Button], *, usual: Answer) -> Answer:
@@ -155,12 +172,14 @@ def show_problem(parent: QWidget | None, title: str, text: str) -> None:
 def show_about(parent: QWidget, theme: Theme) -> None:
     """Say what this is."""
     box = QMessageBox(parent)
-    box.setWindowTitle("About memplan")
+    box.setWindowTitle(tr("About memplan"))
     box.setText(f"memplan {__version__}")
     box.setIconPixmap(pixmap("memplan", theme.colour("text"), 64, parent.devicePixelRatioF()))
     box.setInformativeText(
-        "Plans the GPU memory of training a large language model, before anyone pays for the GPUs.\n\n"
-        "It works offline: nothing leaves this computer."
+        tr(
+            "Plans the GPU memory of training a large language model, before anyone pays for the GPUs.\n\n"
+            "It works offline: nothing leaves this computer."
+        )
     )
     box.exec()
     box.deleteLater()

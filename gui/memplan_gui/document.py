@@ -9,7 +9,18 @@ from typing import Any
 from PySide6.QtCore import QElapsedTimer, QObject, Signal
 from PySide6.QtGui import QUndoStack
 
-from memplan import MemplanError, ModelChoice, Plan, Scenario, facts_at, read_config, replaced, save_plan
+from memplan import (
+    MemplanError,
+    ModelChoice,
+    Plan,
+    Scenario,
+    facts_at,
+    read_config,
+    replaced,
+    save_plan,
+    tr,
+    translated,
+)
 from memplan_gui.edit_command import EditCommand, PlanState, changed_paths
 from memplan_gui.file_stamp import FileStamp, stamp_of
 from memplan_gui.presenters.automatic_names import scenario_name, with_names_following, without_examples_notes
@@ -23,7 +34,7 @@ PAUSE_MS = 1500
 def new_plan() -> Plan:
     """What File > New starts from."""
     bare = Scenario(model=ModelChoice(catalog=NEW_PLAN_MODEL))
-    return Plan(title="Untitled", scenarios=(replaced(bare, "name", scenario_name(bare)),))
+    return Plan(title=tr("Untitled"), scenarios=(replaced(bare, "name", scenario_name(bare)),))
 
 
 def model_of_config(config: dict[str, Any], path: Path) -> dict[str, Any]:
@@ -108,12 +119,12 @@ class PlanDocument(QObject):
     @property
     def name(self) -> str:
         """What to call the document in the title bar."""
-        return self.plan.title or (self.path.stem if self.path else "Untitled")
+        return self.plan.title or (self.path.stem if self.path else tr("Untitled"))
 
     @property
     def title(self) -> str:
         """The name as the title bar shows it: work that was not saved is told from an older state of the same file."""
-        return f"{self.name} (recovered)" if self._is_recovered else self.name
+        return tr("{name} (recovered)").format(name=self.name) if self._is_recovered else self.name
 
     def full_path(self, path: str) -> str:
         """The path, from the plan's root, of a field of the scenario that is looked at."""
@@ -190,7 +201,9 @@ class PlanDocument(QObject):
         plan = replaced(self.plan, where, model_of_config(config, path))
         self._config_files.append((config, path))
         self.end_gesture()
-        self._push(PlanState(plan, self.current), f"Model from {path.name}", self._gesture_of(where))
+        self._push(
+            PlanState(plan, self.current), tr("Model from {file}").format(file=path.name), self._gesture_of(where)
+        )
         self.end_gesture()
 
     def save(self, path: Path | None = None) -> None:
@@ -207,7 +220,7 @@ class PlanDocument(QObject):
             notes = ""  # what is saved is the person's own, and the example's notes are not about it
         save_plan(replaced(self.plan, "notes", notes), target)
         self._example = None
-        self.edit("notes", notes, text="Notes of the example removed")
+        self.edit("notes", notes, text=tr("Notes of the example removed"))
         self.path = target
         self._stamp, self._is_file_gone, self._is_recovered = stamp_of(target), False, False
         self.end_gesture()
@@ -219,7 +232,9 @@ class PlanDocument(QObject):
         self.end_gesture()
         if plan != self.plan:
             current = min(self.current, len(plan.scenarios) - 1)
-            self._push_as_it_is(PlanState(plan, current), f"Reload {stamp.path.name}", self._gesture_of("file"))
+            self._push_as_it_is(
+                PlanState(plan, current), tr("Reload {file}").format(file=stamp.path.name), self._gesture_of("file")
+            )
         self.end_gesture()
         self._stamp, self._is_file_gone, self._is_recovered = stamp, False, False
         self.undo_stack.setClean()
@@ -274,6 +289,6 @@ class PlanDocument(QObject):
 
     def _title(self, path: str) -> str:
         try:
-            return facts_at(Plan, path).title
+            return translated(facts_at(Plan, path).title)
         except MemplanError:
-            return "Edit"
+            return tr("Edit")

@@ -7,7 +7,7 @@ from typing import Any
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView
 
-from memplan import MemplanError, Scenario, Unit
+from memplan import MemplanError, Scenario, Unit, tr, tr_later
 from memplan_gui.figure_table import FigureTable
 from memplan_gui.flow_row import FlowRow
 from memplan_gui.pieces import column, label, scaled, tip, tool_button
@@ -97,12 +97,12 @@ class EvidenceView(AnswerView):
         self._answer, self._unit = Answer(None), "gib"
         self.sentence = label(wraps=True, selectable=True)
         self.every = label("", "caption", wraps=True, selectable=True)
-        self.modes = Segmented("Cases", MODES)
+        self.modes = Segmented(tr("Cases"), MODES)
         self.modes.set_value("nearest")
-        self.copy = tool_button("button", "Copy the table", text="Copy table")
-        self.copy.setToolTip("Copy the table with tabs between cells")
+        self.copy = tool_button("button", tr("Copy the table"), text=tr("Copy table"))
+        self.copy.setToolTip(tr("Copy the table with tabs between cells"))
         self.cases = EvidenceModel(theme)
-        self.table = FigureTable("Evidence", self.cases, theme)
+        self.table = FigureTable(tr("Evidence"), self.cases, theme)
         self.table.setObjectName("devices")
         self.table.setMinimumHeight(scaled(LEAST_TABLE))
         self.table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
@@ -137,7 +137,7 @@ class EvidenceView(AnswerView):
         if scenario is None or estimate is None or not table.lines:
             return None
         subtitle = picture_subtitle(scenario, estimate)
-        return Showing("evidence", subtitle, self.sentence.text(), lambda _: evidence_cells(table))
+        return Showing(tr_later("evidence"), subtitle, self.sentence.text(), lambda _: evidence_cells(table))
 
     def _show(self) -> None:
         if self._scenario is None:

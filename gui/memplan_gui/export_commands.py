@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QWidget
 
-from memplan import write_file
+from memplan import tr, tr_later, write_file
 from memplan_gui import dialogs
 from memplan_gui.document import PlanDocument
 from memplan_gui.file_commands import FileCommands
@@ -49,10 +49,9 @@ class ExportCommands(QObject):
         kind = found.suffix.removeprefix(".")
         stem = file_stem(self._document.name, scenario, self._format)
         suggested = str(self._files.folder_to_write() / f"{stem}{found.suffix}")
-        filters = f"{KINDS[kind]} (*.{kind})"
-        path = dialogs.ask_save(self._window, "Export configuration", filters, suggested)
+        path = dialogs.ask_save(self._window, tr("Export configuration"), ((KINDS[kind], f"*.{kind}"),), suggested)
         if path is not None and self._files.attempt(lambda: write_file(path, found.text.encode())):
-            self._files.written.emit(f"Exported {path.name}")
+            self._files.written.emit(tr("Exported {name}").format(name=path.name))
 
 
-KINDS = {"py": "Python script", "json": "JSON", "yaml": "YAML"}
+KINDS = {"py": tr_later("Python script"), "json": "JSON", "yaml": "YAML"}

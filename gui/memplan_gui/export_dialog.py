@@ -17,7 +17,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from memplan import EXPORT_FORMATS, Exported, MemplanError, Scenario, export_scenario
+from memplan import EXPORT_FORMATS, Exported, MemplanError, Scenario, export_scenario, tr, translated
 from memplan_gui.fields import ChoiceEdit
 from memplan_gui.figure_table import FigureTable
 from memplan_gui.pieces import column, fixed_font, label, row, scaled, shown, window_size
@@ -42,10 +42,10 @@ class ExportDialog(QDialog):
         self._scenarios = scenarios
         self.found: Exported | None = None
         self.is_wanted = False
-        self.setWindowTitle("Export configuration")
+        self.setWindowTitle(tr("Export configuration"))
         self.resize(window_size(SIZE))
-        self.scenario = ChoiceEdit([(one.name or "unnamed", str(at)) for at, one in enumerate(scenarios)])
-        self.format = ChoiceEdit([(form.title, key) for key, form in EXPORT_FORMATS.items()])
+        self.scenario = ChoiceEdit([(one.name or tr("unnamed"), str(at)) for at, one in enumerate(scenarios)])
+        self.format = ChoiceEdit([(translated(form.title), key) for key, form in EXPORT_FORMATS.items()])
         self.scenario.set_value(str(current))
         self.format.set_value(format_id)
         self.about = label("", "caption", wraps=True)
@@ -55,16 +55,16 @@ class ExportDialog(QDialog):
         self.text.setTabChangesFocus(True)
         self.text.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
         self.text.setFont(fixed_font())
-        self.text.setAccessibleName("The file")
+        self.text.setAccessibleName(tr("The file"))
         self.unsaid_title = label("", "section", wraps=True)
         self.unsaid = PlainModel(NOT_SAID_TITLES, theme)
-        self.table = FigureTable("What the format cannot say", self.unsaid, theme)
+        self.table = FigureTable(tr("What the format cannot say"), self.unsaid, theme)
         self.table.setSelectionMode(QAbstractItemView.SelectionMode.ContiguousSelection)
         self.table.horizontalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
         self.table.setColumnWidth(0, scaled(FIELD_WIDTH))
         self.buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Cancel)
-        self.save = self.buttons.addButton("Save…", QDialogButtonBox.ButtonRole.AcceptRole)
-        self.copy = self.buttons.addButton("Copy", QDialogButtonBox.ButtonRole.ActionRole)
+        self.save = self.buttons.addButton(tr("Save…"), QDialogButtonBox.ButtonRole.AcceptRole)
+        self.copy = self.buttons.addButton(tr("Copy"), QDialogButtonBox.ButtonRole.ActionRole)
         self._arrange()
         self._wire()
         self._show()
@@ -96,7 +96,10 @@ class ExportDialog(QDialog):
 
     def _head(self) -> QHBoxLayout:
         head = row(spacing=8)
-        for field, name, title in ((self.format, "Format", "&Format"), (self.scenario, "Scenario", "&Scenario")):
+        for field, name, title in (
+            (self.format, tr("Format"), tr("&Format")),
+            (self.scenario, tr("Scenario"), tr("&Scenario")),
+        ):
             words = label(title)
             words.setBuddy(field)
             field.setAccessibleName(name)
@@ -139,7 +142,7 @@ class ExportDialog(QDialog):
     def _copy(self) -> None:
         if self.found is not None:
             QGuiApplication.clipboard().setText(self.found.text)
-            self.copy.setText("Copied")
+            self.copy.setText(tr("Copied"))
 
     def _take(self) -> None:
         self.is_wanted = True

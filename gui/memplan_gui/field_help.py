@@ -5,6 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QApplication, QFrame, QLabel, QScrollArea, QWidget
 
+from memplan import tr
 from memplan_gui.forms import FieldRow
 from memplan_gui.pieces import column, hairline, label, shown
 from memplan_gui.scroller import AROUND
@@ -37,7 +38,7 @@ class FieldHelp(QFrame):
             return  # a list that pops up, another window: the field is still the one at hand
         line = row_of(now) if self._panel.isAncestorOf(now) else None
         if line is not None:
-            self._words.setText(f"{line.help} F1 says more.")
+            self._words.setText(" ".join((line.help, tr("F1 says more."))))
         shown(self, line is not None)
         if line is not None:
             QTimer.singleShot(0, self, lambda: self._bring_into_sight(line.editor))

@@ -28,7 +28,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from memplan import Unit
+from memplan import Unit, tr
 from memplan_gui.presenters.typed import typed_count
 from memplan_gui.presenters.words import bytes_text, count_text, fraction_text, parse_bytes, parse_fraction
 
@@ -160,7 +160,7 @@ class IntegerEdit(ParsedEdit):
     ) -> None:
         super().__init__(_optional(lambda text: typed_count(text, unit), optional), _optional_text(count_text), parent)
         self._doubling, self._unit = doubling, unit
-        self.setPlaceholderText("not given" if optional else "")
+        self.setPlaceholderText(tr("not given") if optional else "")
         self.textChanged.connect(self._say_in_full)
 
     def _say_in_full(self, text: str) -> None:
@@ -187,7 +187,7 @@ class FractionEdit(ParsedEdit):
 
     def __init__(self, *, optional: bool = False, parent: QWidget | None = None) -> None:
         super().__init__(_optional(parse_fraction, optional), _optional_text(fraction_text), parent)
-        self.setPlaceholderText("not given" if optional else "")
+        self.setPlaceholderText(tr("not given") if optional else "")
 
 
 class BytesEdit(ParsedEdit):
@@ -200,7 +200,7 @@ class BytesEdit(ParsedEdit):
             _optional_text(lambda value: bytes_text(value, self._unit)),
             parent,
         )
-        self.setPlaceholderText("not given" if optional else "")
+        self.setPlaceholderText(tr("not given") if optional else "")
 
     def set_unit(self, unit: Unit) -> None:
         """Read and write in another unit."""
@@ -214,7 +214,7 @@ class TextEdit(ParsedEdit):
 
     def __init__(self, *, optional: bool = False, placeholder: str = "", parent: QWidget | None = None) -> None:
         super().__init__(lambda text: text.strip() or (None if optional else ""), lambda value: value or "", parent)
-        self.setPlaceholderText(placeholder or ("not given" if optional else ""))
+        self.setPlaceholderText(placeholder or (tr("not given") if optional else ""))
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Of a text that is too long, show the beginning, and that there is more."""
@@ -240,7 +240,7 @@ class NamesEdit(ParsedEdit):
             return names[0] if len(names) == 1 and names[0] in words else names
 
         super().__init__(read, lambda value: value if isinstance(value, str) else ", ".join(value), parent)
-        self.setPlaceholderText("none")
+        self.setPlaceholderText(tr("none"))
 
 
 WORDS_IN_LIST = Qt.ItemDataRole.UserRole + 1

@@ -8,7 +8,18 @@ from pathlib import Path
 from PySide6.QtCore import QObject, QStandardPaths, Signal
 from PySide6.QtWidgets import QMenu, QWidget
 
-from memplan import PLAN_SUFFIX, ConfigError, MemplanError, Plan, PlanError, load_plan, resource
+from memplan import (
+    PLAN_SUFFIX,
+    ConfigError,
+    MemplanError,
+    Plan,
+    PlanError,
+    load_plan,
+    resource,
+    tr,
+    tr_later,
+    translated,
+)
 from memplan_gui import dialogs
 from memplan_gui.document import PlanDocument, new_plan
 from memplan_gui.first_plan import example_plans
@@ -16,7 +27,7 @@ from memplan_gui.presenters.labels import file_stem
 from memplan_gui.settings import Settings
 from memplan_gui.window_of_file import raise_window_of, window_of
 
-IN_ANOTHER_WINDOW = "“{}” is open in another window. Close it there first, or save under another name."
+IN_ANOTHER_WINDOW = tr_later("“{name}” is open in another window. Close it there first, or save under another name.")
 
 
 class FileCommands(QObject):
@@ -57,13 +68,13 @@ class FileCommands(QObject):
 
     def open(self) -> None:
         """Ask for a file and open it."""
-        path = dialogs.ask_open(self._window, "Open", dialogs.OPEN_FILTER, self._folder())
+        path = dialogs.ask_open(self._window, tr("Open"), dialogs.OPEN_KINDS, self._folder())
         if path is not None:
             self.open_path(path)
 
     def open_config(self) -> None:
         """Ask for a config.json and make it the scenario's model."""
-        path = dialogs.ask_open(self._window, "Open config.json as model", dialogs.CONFIG_FILTER, self._folder())
+        path = dialogs.ask_open(self._window, tr("Open config.json as model"), dialogs.CONFIG_KINDS, self._folder())
         if path is not None:
             self.attempt(lambda: self._document.take_config(path))
 
@@ -106,9 +117,11 @@ class FileCommands(QObject):
         """Ask for a file and save the plan there."""
         own = self._document.path
         name = own.name if own else file_stem(self._document.name) + PLAN_SUFFIX
-        path = dialogs.ask_save(self._window, "Save as", dialogs.PLAN_FILTER, str(self.folder_to_write() / name))
+        path = dialogs.ask_save(self._window, tr("Save as"), dialogs.PLAN_KINDS, str(self.folder_to_write() / name))
         if path is not None and window_of(path, but=self._window) is not None:
-            dialogs.show_problem(self._window, "The plan was not saved", IN_ANOTHER_WINDOW.format(path.name))
+            dialogs.show_problem(
+                self._window, tr("The plan was not saved"), translated(IN_ANOTHER_WINDOW).format(name=path.name)
+            )
             return False
         return path is not None and self._save(path)
 
@@ -175,11 +188,11 @@ class FileCommands(QObject):
         try:
             self._document.save(path)
         except MemplanError as problem:
-            dialogs.show_problem(self._window, "The plan was not saved", str(problem))
+            dialogs.show_problem(self._window, tr("The plan was not saved"), str(problem))
             return False
         self.remember(path)
         self.done.emit()
-        self.written.emit(f"Saved {path.name}")
+        self.written.emit(tr("Saved {name}").format(name=path.name))
         return True
 
     def _folder(self) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from PySide6.QtCore import QObject
 
+from memplan import tr
 from memplan_gui.document import PlanDocument
 from memplan_gui.file_commands import FileCommands
 from memplan_gui.file_stamp import FileStamp
@@ -33,15 +34,17 @@ class FileNotice(QObject):
         elif news.kind == "changed":
             bar.say(changed_words(name, has_changes=document.modified), "file", self._choices(news))
         elif news.kind == "unreadable":
-            words = f"“{name}” was changed on disk and is no plan that can be read now: {news.problem}"
-            bar.say(f"{words} This plan is as it was.", "file")
-        elif news.kind == "gone":
-            words = f"“{name}” is no longer there: deleted, moved, or on a disk that went away."
-            bar.say(
-                f"{words} The plan is still here, unsaved.",
-                "file",
-                {"Save again": self._files.save, "Save as…": self._files.save_as},
+            words = tr(
+                "“{name}” was changed on disk and is no plan that can be read now: {problem} This plan is as it was."
             )
+            bar.say(words.format(name=name, problem=news.problem), "file")
+        elif news.kind == "gone":
+            words = tr(
+                "“{name}” is no longer there: deleted, moved, or on a disk that went away. "
+                "The plan is still here, unsaved."
+            )
+            choices = {tr("Save again"): self._files.save, tr("Save as…"): self._files.save_as}
+            bar.say(words.format(name=name), "file", choices)
         else:
             bar.clear("file")
 
@@ -50,8 +53,8 @@ class FileNotice(QObject):
         assert plan is not None
         assert stamp is not None
         return {
-            "Reload": lambda: self._document.take_file(plan, stamp),
-            "Keep mine": lambda: self._document.keep_against(stamp),
+            tr("Reload"): lambda: self._document.take_file(plan, stamp),
+            tr("Keep mine"): lambda: self._document.keep_against(stamp),
         }
 
     def _file_changed(self) -> None:
@@ -67,5 +70,6 @@ def changed_words(name: str, *, has_changes: bool) -> str:
     >>> changed_words("run.memplan", has_changes=False)
     '“run.memplan” was changed by another window or program.'
     """
-    more = " Reload sets your unsaved changes aside; Undo brings them back." if has_changes else ""
-    return f"“{name}” was changed by another window or program.{more}"
+    words = tr("“{name}” was changed by another window or program.").format(name=name)
+    more = tr("Reload sets your unsaved changes aside; Undo brings them back.")
+    return f"{words} {more}" if has_changes else words

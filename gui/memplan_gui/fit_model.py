@@ -6,7 +6,7 @@ from typing import Any
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt
 
-from memplan import Unit
+from memplan import Unit, translated
 from memplan_gui.pieces import tip
 from memplan_gui.presenters import fit as fits
 from memplan_gui.presenters.fit import FitFilter, FitRow
@@ -97,7 +97,7 @@ class FitModel(QAbstractTableModel):
 
     def _header(self, section: int) -> str:
         """A column's name; an arrow says that rows are in its order, on the side away from its figures."""
-        title = "" if section == fits.FAVOURITE else fits.TITLES[section]
+        title = "" if section == fits.FAVOURITE else translated(fits.TITLES[section])
         if section != self.sorted_by:
             return title
         arrow = "↓" if self.descending else "↑"
@@ -110,9 +110,9 @@ class FitModel(QAbstractTableModel):
         if role == Qt.ItemDataRole.DisplayRole:
             return self._header(section)
         if role == Qt.ItemDataRole.AccessibleTextRole:
-            return fits.TITLES[section]
+            return translated(fits.TITLES[section])
         if role == Qt.ItemDataRole.ToolTipRole:
-            return tip(fits.TIPS[section])
+            return tip(translated(fits.TIPS[section]))
         if role == Qt.ItemDataRole.TextAlignmentRole:
             return RIGHT if section in AT_THE_RIGHT else LEFT
         return None

@@ -17,6 +17,7 @@ from PySide6.QtCore import (
 from PySide6.QtGui import QContextMenuEvent, QKeyEvent, QPainter, QPaintEvent, QPen, QPixmap, QResizeEvent
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QMenu, QStyleOptionViewItem
 
+from memplan import tr, tr_later, translated
 from memplan_gui.charts.look import hatch
 from memplan_gui.figure_table import PADDING, FigureDelegate, FigureTable
 from memplan_gui.fit_model import AT_THE_RIGHT, FitModel
@@ -33,7 +34,7 @@ ICON = 14
 BAR_HEIGHT, BAR_PADDING = 12.0, 6
 OVER_SPACING = 8.0
 MOST_NAME_WIDTH = 300
-NO_ROWS = "No device matches."
+NO_ROWS = tr_later("No device matches.")
 WIDTHS = {
     fits.FAVOURITE: 32,
     fits.VERDICT: 118,
@@ -128,13 +129,13 @@ class FitTable(FigureTable):
 
     def __init__(self, theme: Theme) -> None:
         self.devices, self._theme = FitModel(), theme
-        super().__init__("Devices", self.devices, theme)
+        super().__init__(tr("Devices"), self.devices, theme)
         self.devices.setParent(self)  # it knows what listens to it, and would live on with that
         self.setObjectName("devices")
         delegate = FitDelegate(theme, self.devices)
         delegate.setParent(self)
         self.setItemDelegate(delegate)
-        self.setAccessibleDescription("Enter takes a device into the plan, space marks it, the menu key sorts.")
+        self.setAccessibleDescription(tr("Enter takes a device into the plan, space marks it, the menu key sorts."))
         self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
         self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
         header = self.horizontalHeader()
@@ -182,7 +183,7 @@ class FitTable(FigureTable):
 
     def _sort_menu(self, menu: QMenu) -> None:
         """Every column, the one that rows are in the order of marked; again turns the order around."""
-        for column, title in enumerate(fits.TITLES):
+        for column, title in enumerate(map(translated, fits.TITLES)):
             is_on = column == self.devices.sorted_by
             action = menu.addAction(title)
             action.setCheckable(True)
@@ -197,13 +198,13 @@ class FitTable(FigureTable):
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         if (row := self.current) is not None:
             device = row.device
-            take = menu.addAction("&Use in the plan")
+            take = menu.addAction(tr("&Use in the plan"))
             take.setEnabled(not row.is_own)
             take.triggered.connect(lambda _=False: self.wanted.emit(device))
-            mark = menu.addAction("No &favourite any more" if row.is_favourite else "A &favourite")
+            mark = menu.addAction(tr("No &favourite any more") if row.is_favourite else tr("A &favourite"))
             mark.triggered.connect(lambda _=False: self.marked.emit(device))
             menu.addSeparator()
-        self._sort_menu(menu.addMenu("&Sort by"))
+        self._sort_menu(menu.addMenu(tr("&Sort by")))
         menu.addSeparator()
         if (view := self.parentWidget()) is not None:
             menu.addActions(view.actions())  # what copies and exports, as in every other view
@@ -228,7 +229,7 @@ class FitTable(FigureTable):
         if not self.devices.rows and self.devices.every_row:
             painter = QPainter(self.viewport())
             painter.setPen(self._theme.colour("muted"))
-            painter.drawText(self.viewport().rect(), Qt.AlignmentFlag.AlignCenter, NO_ROWS)
+            painter.drawText(self.viewport().rect(), Qt.AlignmentFlag.AlignCenter, translated(NO_ROWS))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """The space bar marks the device that is pointed at."""

@@ -20,6 +20,9 @@ from memplan import (
     device_answer,
     device_fits,
     fit_sentence,
+    tr,
+    tr_later,
+    translated,
 )
 from memplan_gui.charts.chart_pictures import fit_picture
 from memplan_gui.charts.fit_marks import fit_chart
@@ -76,30 +79,32 @@ class FitView(AnswerView):
         self.table.setMinimumHeight(scaled(LEAST_TABLE))
         self.detail_title = label("", "section")
         self.detail = label("", "caption", wraps=True, selectable=True)
-        self.adopt = tool_button("button", "Use this device in the plan", text="Use in the plan")
+        self.adopt = tool_button("button", tr("Use this device in the plan"), text=tr("Use in the plan"))
         self._build_filters()
         self._arrange()
         self._wire()
 
     def _build_filters(self) -> None:
         self.text = LineEdit()
-        self.text.setPlaceholderText("Filter devices")
-        self.text.setAccessibleName("Filter devices")
+        self.text.setPlaceholderText(tr("Filter devices"))
+        self.text.setAccessibleName(tr("Filter devices"))
         self.text.setClearButtonEnabled(True)
         self.text.setMinimumWidth(scaled(LEAST_FILTER_WIDTH))
         self.text.setMaximumWidth(scaled(FILTER_WIDTH))
         self.text.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         vendors = sorted({device.vendor for device in catalog.devices()})
-        self.vendor = ChoiceEdit([("Every vendor", ""), *((name, name) for name in vendors)])
-        self.vendor.setAccessibleName("Vendor")
-        self.kind = ChoiceEdit([("Every class", ""), *((title, name) for name, title in fits.CLASSES.items())])
-        self.kind.setAccessibleName("Class")
+        self.vendor = ChoiceEdit([(tr("Every vendor"), ""), *((name, name) for name in vendors)])
+        self.vendor.setAccessibleName(tr("Vendor"))
+        self.kind = ChoiceEdit(
+            [(tr("Every class"), ""), *((translated(title), name) for name, title in fits.CLASSES.items())]
+        )
+        self.kind.setAccessibleName(tr("Class"))
         for choice in (self.vendor, self.kind):
             choice.setMinimumContentsLength(9)
-        self.favourites = tool_button("button", "Favourites only", checkable=True)
-        self.favourites.setToolTip("Show the devices that you marked with a star")
-        self.copy = tool_button("button", "Copy the table", text="Copy table")
-        self.copy.setToolTip("Copy the rows that are shown, with tabs between cells")
+        self.favourites = tool_button("button", tr("Favourites only"), checkable=True)
+        self.favourites.setToolTip(tr("Show the devices that you marked with a star"))
+        self.copy = tool_button("button", tr("Copy the table"), text=tr("Copy table"))
+        self.copy.setToolTip(tr("Copy the rows that are shown, with tabs between cells"))
         self.count = label("", "caption")
 
     def _arrange(self) -> None:
@@ -157,7 +162,7 @@ class FitView(AnswerView):
         if scenario is None or estimate is None or not rows:
             return None
         return Showing(
-            "devices",
+            tr_later("devices"),
             picture_subtitle(scenario, estimate),
             self.sentence.text(),
             self._cells,
@@ -268,7 +273,7 @@ class FitView(AnswerView):
         """Take a device into the plan, as one step."""
         self._document.end_gesture()
         path = self._document.full_path("hardware.device")
-        self._document.edit(path, device.id, text=f"Device {device.name}")
+        self._document.edit(path, device.id, text=tr("Device {name}").format(name=device.name))
         self._document.end_gesture()
 
     def _mark(self, device: Device) -> None:

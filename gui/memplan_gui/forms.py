@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QGridLayout, QLabel, QSizePolicy, QWidget
 
-from memplan import FieldFacts, choice_title
+from memplan import FieldFacts, choice_title, tr, tr_n, translated
 from memplan_gui.fields import BytesEdit, ChoiceEdit, FractionEdit, IntegerEdit, NamesEdit, TextEdit, ToggleEdit
 from memplan_gui.icons import icon
 from memplan_gui.pieces import MOST_WIDER, column, label, scaled, shown, tip, tool_button
@@ -29,12 +29,12 @@ def editor_for(name: str, facts: FieldFacts, *, doubling: bool = False) -> QWidg
     if facts.kind == "number":
         return FractionEdit(optional=facts.optional)
     if facts.kind == "switch":
-        return ToggleEdit(facts.title)
+        return ToggleEdit(translated(facts.title))
     if facts.kind == "choice":
-        return ChoiceEdit([(choice_title(name, choice), choice) for choice in facts.choices])
+        return ChoiceEdit([(translated(choice_title(name, choice)), choice) for choice in facts.choices])
     if facts.kind == "names":
         return NamesEdit(facts.choices)
-    return TextEdit(optional=facts.optional, placeholder="newest" if name == "kernels_version" else "")
+    return TextEdit(optional=facts.optional, placeholder=tr("newest") if name == "kernels_version" else "")
 
 
 def _is_tight() -> bool:
@@ -60,7 +60,7 @@ class FieldRow(QWidget):
         grid.setContentsMargins(INSET, 0, INSET, ROW_GAP)
         grid.setColumnMinimumWidth(0, scaled(LABEL_WIDTH, MOST_WIDER))
         grid.setColumnStretch(1, 1)
-        title = title or facts.title
+        title = title or translated(facts.title)
         editor.setAccessibleName(title)
         choices = [editor.itemText(at) for at in range(editor.count())] if isinstance(editor, ChoiceEdit) else []
         self.help = about or field_help(facts, choices)
@@ -71,7 +71,7 @@ class FieldRow(QWidget):
             name = self._name = label(title)
             name.setBuddy(editor)
             name.setToolTip(tip(self.help))
-            if _is_tight():
+            if _is_tight() or name.sizeHint().width() > scaled(LABEL_WIDTH, MOST_WIDER):
                 name.setWordWrap(True)
                 name.setFixedWidth(scaled(LABEL_WIDTH, MOST_WIDER))
             grid.addWidget(name, 0, 0)
@@ -82,13 +82,13 @@ class FieldRow(QWidget):
             editor.setToolTip(tip(self.help))
 
     def _place_editor(self, grid: QGridLayout, facts: FieldFacts, editor: QWidget) -> None:
-        unit = facts.unit if facts.unit != "bytes" else ""
+        unit = translated(facts.unit) if facts.unit != "bytes" else ""
         if not unit:
             grid.addWidget(editor, 0, 1, 1, 2)
             return
         editor.setFixedWidth(scaled(NUMBER_WIDTH, MOST_WIDER))
         grid.addWidget(editor, 0, 1)
-        unit_label = label(unit, "caption", wraps=_is_tight())
+        unit_label = label(unit, "caption", wraps=True)
         grid.addWidget(unit_label, 0, 2)
         if isinstance(editor, IntegerEdit):
             editor.read_as.connect(lambda text: unit_label.setText(text or unit))
@@ -161,10 +161,13 @@ class Fold(QWidget):
     def summarise(self, num_changed: int, num_advice: int) -> None:
         """Say what is inside while it is closed."""
         words = [self._title]
-        words += [f"{num_changed} changed"] if num_changed else []
-        words += ["advice"] if num_advice and not self.header.isChecked() else []
+        words += (
+            [tr_n("{count} changed", "{count} changed", num_changed).format(count=num_changed)] if num_changed else []
+        )
+        words += [tr("advice")] if num_advice and not self.header.isChecked() else []
         self.header.setText(" · ".join(words))
-        self.header.setAccessibleName(f"{', '.join(words)}, {'open' if self.header.isChecked() else 'closed'}")
+        state = tr("open") if self.header.isChecked() else tr("closed")
+        self.header.setAccessibleName(", ".join((*words, state)))
 
     def _toggle(self, opened: bool) -> None:
         self.body.setVisible(opened)

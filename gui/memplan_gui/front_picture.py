@@ -6,13 +6,14 @@ from PySide6.QtCore import QEvent, QSize, Qt, Signal
 from PySide6.QtGui import QHelpEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QToolTip, QWidget
 
+from memplan import tr, tr_later, translated
 from memplan_gui.charts.front_marks import FrontMarks, front_marks, paint_front
 from memplan_gui.charts.still_picture import paint_focus
 from memplan_gui.pieces import tip
 from memplan_gui.presenters.make_fit import Front
 from memplan_gui.theme import Theme
 
-HOW = "Arrow keys choose another way."
+HOW = tr_later("Arrow keys choose another way.")
 
 
 class FrontPicture(QWidget):
@@ -26,7 +27,7 @@ class FrontPicture(QWidget):
         self._theme = theme
         self.front: Front | None = None
         self._chosen = -1
-        self.setAccessibleName("Memory against time, chart")
+        self.setAccessibleName(tr("Memory against time, chart"))
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         theme.changed.connect(self.update)
 
@@ -34,7 +35,8 @@ class FrontPicture(QWidget):
         """Show other ways, or another one chosen."""
         self.front, self._chosen = front, chosen
         words = front.points[chosen].words if front and 0 <= chosen < len(front.points) else ""
-        self.setAccessibleDescription(f"{front.sentence} Chosen: {words}. {HOW}" if front else "")
+        chosen_words = tr("Chosen: {way}.").format(way=words)
+        self.setAccessibleDescription(f"{front.sentence} {chosen_words} {translated(HOW)}" if front else "")
         self.update()
 
     def marks(self) -> FrontMarks | None:

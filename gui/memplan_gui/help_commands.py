@@ -8,13 +8,14 @@ from PySide6.QtCore import QObject, QUrl
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QWidget
 
+from memplan import tr, tr_later, translated
 from memplan_gui import dialogs
 from memplan_gui.answer_panel import AnswerPanel
 from memplan_gui.document import PlanDocument
 from memplan_gui.page_commands import PageCommands
 from memplan_gui.theme import Theme
 
-HINT = (
+HINT = tr_later(
     "The GPU memory of a training run, worked out before it starts. This is an example: choose your model at the left, "
     "or drop its config.json or a trainer's file here."
 )
@@ -40,12 +41,12 @@ class HelpCommands(QObject):
         """Show the line that says what to do first, as long as the document is the example."""
 
         def take_away() -> None:
-            if not document.is_example and self._notice.text == HINT:
+            if not document.is_example and self._notice.text == translated(HINT):
                 self._notice.clear("hint")
 
         for signal in (document.changed, document.replaced_whole, document.file_changed):
             signal.connect(take_away)
-        self._notice.say(HINT, "hint", {"First steps": lambda: self._pages.show("start")})
+        self._notice.say(translated(HINT), "hint", {tr("First steps"): lambda: self._pages.show("start")})
 
     def show_log(self) -> None:
         """Open the log in the system's own viewer; where there is none, say where the file is."""
@@ -56,6 +57,6 @@ class HelpCommands(QObject):
         if not path.exists():
             log().info("%s", versions())
         if not path.exists():
-            self._notice.say(f"There is no log: {path} cannot be written.", "error")
+            self._notice.say(tr("There is no log: {file} cannot be written.").format(file=path), "error")
         elif not QDesktopServices.openUrl(QUrl.fromLocalFile(str(path))):
-            self._notice.say(f"The log is {path}.", "hint")
+            self._notice.say(tr("The log is {file}.").format(file=path), "hint")

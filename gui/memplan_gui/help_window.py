@@ -6,7 +6,7 @@ from PySide6.QtCore import QSize, Qt, QUrl
 from PySide6.QtGui import QDesktopServices, QKeySequence, QResizeEvent, QShortcut, QTextCursor, QTextOption
 from PySide6.QtWidgets import QLineEdit, QSplitter, QTextBrowser, QTreeWidget, QTreeWidgetItem, QWidget
 
-from memplan import MemplanError
+from memplan import MemplanError, tr, tr_n, translated
 from memplan_gui.help_text import page_document
 from memplan_gui.pieces import column, label, row, scaled, tool_button, window_size
 from memplan_gui.presenters.help import PAGES, HelpPages, topic_of_link
@@ -29,7 +29,7 @@ class Page(QTextBrowser):
     def __init__(self) -> None:
         super().__init__()
         self.setOpenLinks(False)
-        self.setAccessibleName("Help page")
+        self.setAccessibleName(tr("Help page"))
         self.setObjectName("help_page")
         self.setFrameShape(QTextBrowser.Shape.NoFrame)
         self.setWordWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
@@ -63,21 +63,21 @@ class HelpWindow(QWidget):
         self._at = -1
         self._page = ""
         self._places: dict[str, int] = {}
-        self.setWindowTitle("Help — memplan")
+        self.setWindowTitle(tr("Help — memplan"))
         self.setMinimumSize(within_screen(LEAST_SIZE))
         self.resize(window_size(SIZE))
         self.search = QLineEdit()
-        self.search.setPlaceholderText("Search in Help")
-        self.search.setAccessibleName("Search in Help")
+        self.search.setPlaceholderText(tr("Search in Help"))
+        self.search.setAccessibleName(tr("Search in Help"))
         self.search.setClearButtonEnabled(True)
         self.contents = QTreeWidget()
         self.contents.setObjectName("help_contents")
         self.contents.setHeaderHidden(True)
         self.contents.setIndentation(14)
-        self.contents.setAccessibleName("Contents")
+        self.contents.setAccessibleName(tr("Contents"))
         self.page = Page()
-        self.back = tool_button("flat", "Back", tip="Back (Alt+Left)")
-        self.forward = tool_button("flat", "Forward", tip="Forward (Alt+Right)")
+        self.back = tool_button("flat", tr("Back"), tip=tr("Back (Alt+Left)"))
+        self.forward = tool_button("flat", tr("Forward"), tip=tr("Forward (Alt+Right)"))
         self._arrange()
         self._wire()
         self._list_contents()
@@ -147,7 +147,7 @@ class HelpWindow(QWidget):
         self._found.hide()
         self.contents.clear()
         for page, title in PAGES.items():
-            item = QTreeWidgetItem(self.contents, [title])
+            item = QTreeWidgetItem(self.contents, [translated(title)])
             item.setData(0, TOPIC, page)
             for section in self._pages.sections(page) if page == self._page else ():
                 if section.level == 2:
@@ -170,7 +170,8 @@ class HelpWindow(QWidget):
             item.setData(0, TOPIC, section.topic)
             item.setToolTip(0, section.title)
         count = len(found)
-        self._found.setText("Nothing found" if not count else "1 place" if count == 1 else f"{count} places")
+        places = tr_n("{count} place", "{count} places", count).format(count=count)
+        self._found.setText(places if count else tr("Nothing found"))
         self._found.show()
         self._mark(query)
 
@@ -215,7 +216,7 @@ class HelpWindow(QWidget):
         document, self._places = page_document(markdown, self._theme, self.page)
         self.page.setDocument(document)
         self.page.settle()
-        self.page.setAccessibleDescription(PAGES.get(page, page))
+        self.page.setAccessibleDescription(translated(PAGES.get(page, page)))
 
     def _height_of(self, place: str) -> int:
         """How far down a heading stands."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QWidget
 
-from memplan import PLAN_SUFFIX, MemplanError, load_plan
+from memplan import PLAN_SUFFIX, MemplanError, load_plan, tr
 from memplan_gui import dialogs
 from memplan_gui.document import PlanDocument
 from memplan_gui.file_commands import FileCommands
@@ -35,7 +35,7 @@ class ImportCommands(QObject):
     def ask(self) -> None:
         """Ask for files and read them."""
         folder = str(self._files.folder_to_write())
-        paths = dialogs.ask_open_several(self._window, "Import", dialogs.IMPORT_FILTER, folder)
+        paths = dialogs.ask_open_several(self._window, tr("Import"), dialogs.IMPORT_KINDS, folder)
         if paths:
             self._files.attempt(lambda: self._show(paths))
 
@@ -60,8 +60,8 @@ class ImportCommands(QObject):
 
     def _add(self, imported: Imported) -> None:
         if imported.scenario is not None:
-            take_scenario(self._document, imported.scenario, f"Import {imported.scenario.name}")
-            self._files.written.emit(f"Imported {imported.scenario.name}")
+            take_scenario(self._document, imported.scenario, tr("Import {name}").format(name=imported.scenario.name))
+            self._files.written.emit(tr("Imported {name}").format(name=imported.scenario.name))
 
 
 def _is_plan_or_model(path: Path) -> bool:

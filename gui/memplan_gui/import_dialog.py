@@ -33,6 +33,9 @@ from memplan import (
     import_files,
     model_answer,
     parse_count,
+    tr,
+    tr_later,
+    translated,
 )
 from memplan_gui.pieces import column, label, shown, tip, window_size
 from memplan_gui.presenters.exchange import note_words
@@ -65,7 +68,7 @@ class ImportDialog(QDialog):
         self.imported = imported
         self._paths = paths
         self._fields: dict[str, QLineEdit] = {}
-        self.setWindowTitle("Import")
+        self.setWindowTitle(tr("Import"))
         self.resize(window_size(SIZE))
         layout = column(self, spacing=12, margins=(16, 16, 16, 16))
         files = "\n".join(f"{Path(file).name}: {title}" for file, title in imported.files)
@@ -78,8 +81,8 @@ class ImportDialog(QDialog):
         self._tree = _tree()
         layout.addWidget(self._tree, 1)
         self._buttons = QDialogButtonBox()
-        self._take = self._button("Add as scenario", "scenario")
-        self._begin = self._button("New plan", "plan")
+        self._take = self._button(tr("Add as scenario"), "scenario")
+        self._begin = self._button(tr("New plan"), "plan")
         self._buttons.addButton(QDialogButtonBox.StandardButton.Cancel)
         self._buttons.rejected.connect(self.reject)
         self._take.setDefault(True)
@@ -101,9 +104,10 @@ class ImportDialog(QDialog):
 
     def _ask(self, question: ImportNote) -> None:
         field = QLineEdit()
-        field.setAccessibleName(question.title)
+        field.setAccessibleName(translated(question.title))
         field.setAccessibleDescription(question.words)
-        field.setPlaceholderText(f"for example {_EXAMPLES.get(question.path, '8k')}")
+        example = _EXAMPLES.get(question.path, "8k")
+        field.setPlaceholderText(tr("for example {value}").format(value=translated(example)))
         names = _names(question.path)
         if names:
             completer = QCompleter(names, field)
@@ -113,7 +117,7 @@ class ImportDialog(QDialog):
         field.textChanged.connect(self._answered)
         self._fields[question.path] = field
         self._form.addRow(label(question.words, wraps=True))
-        self._form.addRow(label(question.title), field)
+        self._form.addRow(label(translated(question.title)), field)
 
     def _answered(self) -> None:
         """Read the files again with what is answered so far; what cannot be taken is told, and nothing is lost."""
@@ -138,7 +142,7 @@ class ImportDialog(QDialog):
 
 
 _EXAMPLES = {
-    "model": "meta-llama/Llama-3.1-8B, 7B, or a config.json",
+    "model": tr_later("meta-llama/Llama-3.1-8B, 7B, or a config.json"),
     "hardware.device": "A100 SXM4 80 GB",
     "hardware.devices": "8",
     "training.micro_batch": "1",
@@ -167,8 +171,8 @@ def _device_id(text: str) -> str:
 
 def _tree() -> QTreeWidget:
     tree = QTreeWidget()
-    tree.setAccessibleName("What was understood")
-    tree.setHeaderLabels(["", "Value, or why", "Where"])
+    tree.setAccessibleName(tr("What was understood"))
+    tree.setHeaderLabels(["", tr("Value, or why"), tr("Where")])
     tree.setRootIsDecorated(False)
     tree.setItemDelegate(WrappingDelegate(tree))
     tree.setWordWrap(True)
@@ -190,14 +194,14 @@ def _fill(tree: QTreeWidget, imported: Imported) -> None:
         notes = [note for note in imported.notes if note.kind == kind]
         if kind == "asked" or not notes:
             continue
-        group = QTreeWidgetItem(tree, [title])
+        group = QTreeWidgetItem(tree, [translated(title)])
         font = group.font(0)
         font.setBold(True)
         group.setFont(0, font)
         group.setFirstColumnSpanned(True)
         for note in notes:
             words = note_words(note)
-            item = QTreeWidgetItem(group, [note.title, words, note.source])
+            item = QTreeWidgetItem(group, [translated(note.title), words, note.source])
             item.setToolTip(1, tip(words))
             item.setToolTip(2, tip(note.source))
         group.setExpanded(True)

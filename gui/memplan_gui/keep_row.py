@@ -6,7 +6,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QIcon, QResizeEvent
 from PySide6.QtWidgets import QGridLayout, QSizePolicy, QToolButton, QWidget
 
-from memplan import PREFERENCE_TITLES, PREFERENCE_WORDS, PREFERENCES, Preference
+from memplan import PREFERENCE_TITLES, PREFERENCE_WORDS, PREFERENCES, Preference, tr, translated
 from memplan_gui.icons import icon
 from memplan_gui.lever_strip import even_columns
 from memplan_gui.pieces import scaled, tip, tool_button
@@ -23,17 +23,16 @@ class KeepRow(QWidget):
     def __init__(self, theme: Theme) -> None:
         super().__init__()
         self._theme = theme
-        self.setAccessibleName("What must stay as it is")
+        self.setAccessibleName(tr("What must stay as it is"))
         self.toggles: dict[Preference, QToolButton] = {}
         self._grid = QGridLayout(self)
         self._grid.setSpacing(GAP)
         self._grid.setContentsMargins(0, 0, 0, 0)
         self._columns = 0
         for one in PREFERENCES:
-            toggle = tool_button(
-                "button", f"Keep: {PREFERENCE_TITLES[one]}", text=PREFERENCE_TITLES[one], checkable=True
-            )
-            toggle.setToolTip(tip(PREFERENCE_WORDS[one]))
+            title = translated(PREFERENCE_TITLES[one])
+            toggle = tool_button("button", tr("Keep: {what}").format(what=title), text=title, checkable=True)
+            toggle.setToolTip(tip(translated(PREFERENCE_WORDS[one])))
             toggle.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
             toggle.setMinimumWidth(LEAST_WIDTH)  # otherwise all in one row would keep the window from narrowing
             toggle.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)

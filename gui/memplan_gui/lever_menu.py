@@ -31,7 +31,7 @@ class LeverMenu:
         menu.aboutToShow.connect(self._list_others)
         self._with_card: list[QAction] = []
         for number in range(1, MOST_SHORTCUTS + 1):
-            action = menu.addAction(f"Lever {number}")
+            action = menu.addAction("")
             action.triggered.connect(lambda _=False, number=number: strip.press(number))
             self._with_card.append(action)
         menu.addSeparator()

@@ -16,6 +16,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QAbstractButton, QGridLayout, QSizePolicy, QWidget
 
+from memplan import tr, translated
 from memplan_gui.help_topics import TOPIC, topic_of_lever
 from memplan_gui.icons import paint_icon
 from memplan_gui.pieces import MOST_WIDER, scaled, tip
@@ -55,12 +56,14 @@ class LeverButton(QAbstractButton):
             return
         self._card = card
         self.setChecked(card.is_on)
-        self.setText(card.title)
-        self.setAccessibleName(card.title)
+        title = translated(card.title)
+        self.setText(title)
+        self.setAccessibleName(title)
         self.setAccessibleDescription(card.spoken)
         self.setProperty(TOPIC, topic_of_lever(card.title))
-        shortcut = f"\nCtrl+{self.number} toggles it." if card.applies and self.number <= 9 else ""
-        self.setToolTip(tip(card.tip + shortcut))
+        shortcut = tr("{keys} toggles it.").format(keys=f"Ctrl+{self.number}")
+        has_shortcut = card.applies and self.number <= 9
+        self.setToolTip(tip(f"{card.tip}\n{shortcut}" if has_shortcut else card.tip))
         self.update()
 
     def nextCheckState(self) -> None:  # noqa: N802  # Qt's name
@@ -107,7 +110,7 @@ class LeverButton(QAbstractButton):
         painter.setPen(theme.colour("text" if card.applies else "faint"))
         saving_width = QFontMetrics(body).horizontalAdvance(card.saving)
         title = QRect(QPoint(left, top.top()), QPoint(right - saving_width - 8, top.bottom()))
-        _draw(painter, body, title, card.title, Qt.AlignmentFlag.AlignLeft)
+        _draw(painter, body, title, translated(card.title), Qt.AlignmentFlag.AlignLeft)
         _draw(painter, body, QRect(right - saving_width, top.top(), saving_width + 1, top.height()), card.saving)
         painter.setPen(theme.colour("muted" if card.applies else "faint"))
         if card.then is not None:
@@ -140,7 +143,7 @@ class LeverStrip(QWidget):
         self._grid = QGridLayout(self)
         self._grid.setSpacing(GAP)
         self._grid.setContentsMargins(0, 0, 0, 0)
-        self.setAccessibleName("Levers")
+        self.setAccessibleName(tr("Levers"))
         theme.changed.connect(self.update)
 
     def show_cards(self, cards: tuple[LeverCard, ...], others: tuple[LeverCard, ...] = ()) -> None:

@@ -27,6 +27,9 @@ from memplan import (
     Unit,
     catalog,
     proposal_sentence,
+    tr,
+    tr_later,
+    translated,
     waterfall,
 )
 from memplan_gui.charts.chart_pictures import front_picture, waterfall_picture
@@ -62,8 +65,8 @@ WAY_WIDTHS = (100, 100, 124)
 STEP_WIDTHS = (190, 100, 100, 170)
 CHART_SHARE, TABLE_SHARE = 3, 2
 LEAST_TABLE = 96
-MISSES = "This way does not fit either"
-SEARCHING = "Searching for the least costly set of levers that fits …"
+MISSES = tr_later("This way does not fit either")
+SEARCHING = tr_later("Searching for the least costly set of levers that fits …")
 
 
 class MakeFitView(AnswerView):
@@ -83,19 +86,19 @@ class MakeFitView(AnswerView):
         )
         self.search = FitSearch(self)
         self.sentence = label("", wraps=True, selectable=True)
-        self.apply = QPushButton("Apply")
+        self.apply = QPushButton(tr("Apply"))
         self.apply.setDefault(True)
         self.let_change = QPushButton()
-        self.let_change.setToolTip("Search for what fits when this may change as well")
+        self.let_change.setToolTip(tr("Search for what fits when this may change as well"))
         self.progress = label("", "caption")
-        self.halt = tool_button("flat", "Stop searching", text="Stop")
+        self.halt = tool_button("flat", tr("Stop searching"), text=tr("Stop"))
         self.keep = KeepRow(theme)
         self.picture = WaterfallPicture(theme)
         self.front = FrontPicture(theme)
         self.ways = PlainModel(WAY_TITLES, theme)
         self.steps = PlainModel(STEP_TITLES, theme)
-        self.way_table = FigureTable("Ways from the cheapest to the one that needs least", self.ways, theme)
-        self.step_table = FigureTable("The way lever by lever", self.steps, theme)
+        self.way_table = FigureTable(tr("Ways from the cheapest to the one that needs least"), self.ways, theme)
+        self.step_table = FigureTable(tr("The way lever by lever"), self.steps, theme)
         self._tables = QTabWidget()
         self._tables.setTabBar(TabBar())
         self._arrange()
@@ -106,17 +109,17 @@ class MakeFitView(AnswerView):
         tables = self._tables
         tables.setDocumentMode(True)
         tables.setMinimumHeight(scaled(LEAST_TABLE))
-        tables.setAccessibleName("The ways in figures")
-        tables.tabBar().setAccessibleName("The ways in figures")
+        tables.setAccessibleName(tr("The ways in figures"))
+        tables.tabBar().setAccessibleName(tr("The ways in figures"))
         for table, title, widths in (
-            (self.way_table, "Ways", WAY_WIDTHS),
-            (self.step_table, "Lever by lever", STEP_WIDTHS),
+            (self.way_table, tr("Ways"), WAY_WIDTHS),
+            (self.step_table, tr("Lever by lever"), STEP_WIDTHS),
         ):
             tables.addTab(table, title)
             for position, width in enumerate(widths):
                 table.setColumnWidth(position, scaled(width))
             table.horizontalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
-        tables.addTab(self.front, "Memory against time")
+        tables.addTab(self.front, tr("Memory against time"))
         self.way_table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
         self.way_table.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
         whole = self._whole = column(self, spacing=8)
@@ -132,7 +135,7 @@ class MakeFitView(AnswerView):
         self.halt.setSizePolicy(policy)
         head, words, under = row(spacing=12), column(spacing=2), row(spacing=8)
         words.addWidget(self.sentence)
-        under.addWidget(label("Must stay as it is:", "caption"))
+        under.addWidget(label(tr("Must stay as it is:"), "caption"))
         under.addStretch(1)
         under.addWidget(self.progress)
         under.addWidget(self.halt)
@@ -146,7 +149,7 @@ class MakeFitView(AnswerView):
         for one, toggle in self.keep.toggles.items():
             toggle.setChecked(one in self.preferences.kept)
             toggle.clicked.connect(lambda _=False, one=one: self._prefer(one))
-        self.search.progressed.connect(lambda done: self.progress.setText(f"Searching, {done:.0%}"))
+        self.search.progressed.connect(self._tell_progress)
         self.search.found.connect(self._show_proposal)
         self.search.failed.connect(self._fail)
         self.halt.clicked.connect(self._stop)
@@ -155,6 +158,9 @@ class MakeFitView(AnswerView):
         self.front.chosen.connect(lambda at: self.way_table.selectRow(at))
         self.way_table.selectionModel().currentRowChanged.connect(lambda *_: self._show_way())
         self._show_state()
+
+    def _tell_progress(self, done: float) -> None:
+        self.progress.setText(tr("Searching, {share}").format(share=f"{done:.0%}"))
 
     def show_answer(self, scenario: Scenario, answer: Answer, unit: Unit) -> None:
         """Search for what makes this scenario fit, unless that is known."""
@@ -188,8 +194,8 @@ class MakeFitView(AnswerView):
 
         if tab is self.front:
             picture = partial(front_picture, front, at)
-            return Showing("memory against time", subtitle, front.sentence, cells, picture)
-        return Showing("make it fit", subtitle, chart.sentence, cells, partial(waterfall_picture, chart))
+            return Showing(tr_later("memory against time"), subtitle, front.sentence, cells, picture)
+        return Showing(tr_later("make it fit"), subtitle, chart.sentence, cells, partial(waterfall_picture, chart))
 
     @property
     def way(self) -> Candidate | None:
@@ -203,7 +209,7 @@ class MakeFitView(AnswerView):
         self._asked = self._scenario, self.preferences
         self.proposal = None
         self.search.start(self._scenario, self.preferences)
-        self.sentence.setText(SEARCHING)
+        self.sentence.setText(translated(SEARCHING))
         self._offer(None)
         self._show_state()
 
@@ -219,7 +225,7 @@ class MakeFitView(AnswerView):
 
     def _stop(self) -> None:
         self.search.stop()
-        self._fail("The search was stopped. Change what must stay, or anything in the plan, to search again.")
+        self._fail(tr("The search was stopped. Change what must stay, or anything in the plan, to search again."))
 
     def _fail(self, words: str) -> None:
         self.search.stop()
@@ -262,21 +268,24 @@ class MakeFitView(AnswerView):
         """Offer a way only where it makes the run fit."""
         misses = way is not None and bool(way.uses) and not way.fits
         self.apply.setEnabled(way is not None and bool(way.uses) and way.fits)
-        self.apply.setToolTip(MISSES if misses else "Set this in the plan, as one step that can be undone")
+        self.apply.setToolTip(
+            translated(MISSES) if misses else tr("Set this in the plan, as one step that can be undone")
+        )
 
     def _show_state(self) -> None:
         running = self.search.is_running
         shown(self.halt, running)
         freed = self.proposal.freed if self.proposal is not None else None
         shown(self.let_change, freed is not None)
-        self.let_change.setText(f"Let the {PREFERENCE_TITLES[freed.preference].lower()} change" if freed else "")
-        self.progress.setText("Searching" if running else "")
+        title = translated(PREFERENCE_TITLES[freed.preference]).lower() if freed else ""
+        self.let_change.setText(tr("Let the {what} change").format(what=title) if freed else "")
+        self.progress.setText(tr("Searching") if running else "")
 
     def _apply(self) -> None:
         """Set what the way says, as one step."""
         if self.way is not None and self.way.uses:
             self._document.end_gesture()
-            self._document.edit(f"scenarios[{self._document.current}]", self.way.scenario, text="Make it fit")
+            self._document.edit(f"scenarios[{self._document.current}]", self.way.scenario, text=tr("Make it fit"))
             self._document.end_gesture()
 
     def _share(self) -> None:

@@ -6,6 +6,7 @@ from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QFocusEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPixmap, QResizeEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
+from memplan import tr
 from memplan_gui.charts.map_marks import MapMarks, area_of, paint_cursor, paint_map
 from memplan_gui.charts.still_picture import paint_focus, still_picture
 from memplan_gui.pieces import scaled
@@ -39,7 +40,7 @@ class MapPlot(QWidget):
         self._chart: MapChart | None = None
         self._cursor: tuple[int, int] | None = None
         self._still: QPixmap | None = None
-        self.setAccessibleName("Map of micro-batch and sequence length")
+        self.setAccessibleName(tr("Map of micro-batch and sequence length"))
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setMouseTracking(True)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)

@@ -7,7 +7,7 @@ from typing import Any
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, QSize, Qt
 from PySide6.QtWidgets import QHeaderView, QStackedWidget
 
-from memplan import Estimate, MemoryMap, MemplanError, Scenario, Unit, estimate, memory_map
+from memplan import Estimate, MemoryMap, MemplanError, Scenario, Unit, estimate, memory_map, tr, tr_later, translated
 from memplan_gui.announcing import announce
 from memplan_gui.answers import mistake_words
 from memplan_gui.background import Background
@@ -28,8 +28,8 @@ from memplan_gui.theme import Theme
 from memplan_gui.views import AnswerView
 
 Index = QModelIndex | QPersistentModelIndex
-HOW = "Point at a place, or use the arrow keys, for its estimate; a click or Enter takes it into the plan."
-KINDS = (("Chart", "chart"), ("Table", "table"))
+HOW = tr_later("Point at a place, or use the arrow keys, for its estimate; a click or Enter takes it into the plan.")
+KINDS = ((tr_later("Chart"), "chart"), (tr_later("Table"), "table"))
 
 
 class MapModel(QAbstractTableModel):
@@ -98,15 +98,15 @@ class MapView(AnswerView):
         self.words = label("", wraps=True, selectable=True)
         self.plot = MapPlot(theme)
         self.figures = MapModel(theme)
-        self.table = FigureTable("Map of micro-batch and sequence length, in figures", self.figures, theme)
+        self.table = FigureTable(tr("Map of micro-batch and sequence length, in figures"), self.figures, theme)
         self.table.horizontalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Stretch)
         self.table.horizontalHeader().setStretchLastSection(False)
         self.table.horizontalHeader().setMinimumSectionSize(scaled(76))
-        self.limits = Segmented("Micro-batch up to", [(str(limit), str(limit)) for limit in words.BATCH_LIMITS])
-        self.kinds = Segmented("Show the map as", KINDS)
+        self.limits = Segmented(tr("Micro-batch up to"), [(str(limit), str(limit)) for limit in words.BATCH_LIMITS])
+        self.kinds = Segmented(tr("Show the map as"), KINDS)
         self.kinds.set_value("chart")
         self.copy = tool_button(
-            "button", "Copy the table", text="Copy table", tip="Copy the table, with tabs between cells"
+            "button", tr("Copy the table"), text=tr("Copy table"), tip=tr("Copy the table, with tabs between cells")
         )
         self._stack = QStackedWidget()
         self._arrange()
@@ -114,7 +114,7 @@ class MapView(AnswerView):
 
     def _arrange(self) -> None:
         whole = column(self, spacing=8)
-        named = label("Micro-batch up to", "caption")
+        named = label(tr("Micro-batch up to"), "caption")
         whole.addWidget(FlowRow((named, self.limits), (self.kinds, self.copy)))
         whole.addWidget(self.sentence)
         self._stack.addWidget(self.plot)
@@ -151,7 +151,7 @@ class MapView(AnswerView):
         if chart is None or estimate is None or self._scenario is None:
             return None
         return Showing(
-            "map",
+            tr_later("map"),
             picture_subtitle(self._scenario, estimate),
             self.sentence.text(),
             lambda amounts: words.map_cells(chart, amounts),
@@ -211,7 +211,7 @@ class MapView(AnswerView):
         """The estimate for the place under the cursor, made for it alone."""
         if place is None or self._scenario is None:
             self.words.setText(self._hint() if self.chart else "")
-            self.plot.setAccessibleDescription(f"{self.sentence.text()} {HOW}")
+            self.plot.setAccessibleDescription(f"{self.sentence.text()} {translated(HOW)}")
             return
         answer = estimate(words.with_place(self._scenario, *place))
         self.words.setText(words.cell_words(answer, *place, self._unit))
@@ -220,7 +220,7 @@ class MapView(AnswerView):
             announce(self.plot, self.words.text(), at_once=True)
 
     def _hint(self) -> str:
-        return HOW if self.kinds.value() == "chart" else self.figures.table.note
+        return translated(HOW) if self.kinds.value() == "chart" else self.figures.table.note
 
     def _take(self, batch: int, sequence: int) -> None:
         """Give the plan the place's batch and sequence, as one step."""
@@ -228,7 +228,7 @@ class MapView(AnswerView):
         document.end_gesture()
         place = {"training.micro_batch": batch, "training.sequence_length": sequence}
         values = {document.full_path(path): value for path, value in place.items()}
-        document.edit_together(values, text=f"{words.place_text(batch, sequence)}")
+        document.edit_together(values, text=words.place_text(batch, sequence))
         document.end_gesture()
 
     def sizeHint(self) -> QSize:

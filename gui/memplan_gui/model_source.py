@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from PySide6.QtCore import Signal
 
+from memplan import tr, tr_later, translated
 from memplan_gui.document import NEW_PLAN_MODEL, PlanDocument
 from memplan_gui.segmented import Segmented
 
-WAYS = (("Catalog", "catalog"), ("config.json", "config"), ("Size", "size"))
+WAYS = ((tr_later("Catalog"), "catalog"), ("config.json", "config"), (tr_later("Size"), "size"))
 TIPS = {
-    "catalog": "Search the models that come with memplan.",
-    "config": "Open a model's Hugging Face config.json.",
-    "size": "Give the number of parameters alone.",
+    "catalog": tr_later("Search the models that come with memplan."),
+    "config": tr_later("Open a model's Hugging Face config.json."),
+    "size": tr_later("Give the number of parameters alone."),
 }
 FIRST_SIZE = 7_000_000_000
 
@@ -23,8 +24,8 @@ class ModelSource(Segmented):
     """The person wants to choose a config.json."""
 
     def __init__(self, document: PlanDocument) -> None:
-        super().__init__("Model from", WAYS)
-        self.set_tool_tips(TIPS)
+        super().__init__(tr("Model from"), WAYS)
+        self.set_tool_tips({way: translated(about) for way, about in TIPS.items()})
         self._document = document
         self.chosen.connect(self._choose)
 
@@ -40,7 +41,7 @@ class ModelSource(Segmented):
         if kind == "config":
             self.config_wanted.emit()
         elif kind == "catalog" and changes:
-            document.edit(path, {"catalog": NEW_PLAN_MODEL}, text="Model from the catalog")
+            document.edit(path, {"catalog": NEW_PLAN_MODEL}, text=tr("Model from the catalog"))
         elif kind == "size" and changes:
-            document.edit(path, {"parameters": FIRST_SIZE}, text="Model by its size")
+            document.edit(path, {"parameters": FIRST_SIZE}, text=tr("Model by its size"))
         document.end_gesture()

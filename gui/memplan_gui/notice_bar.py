@@ -7,12 +7,13 @@ from collections.abc import Callable, Mapping
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QFrame, QToolButton
 
+from memplan import tr, tr_later, translated
 from memplan_gui.announcing import announce
 from memplan_gui.icons import icon
 from memplan_gui.pieces import label, row, tool_button
 from memplan_gui.theme import Theme
 
-NAMES = {"hint": "Hint", "error": "Problem", "file": "News of the plan's file"}
+NAMES = {"hint": tr_later("Hint"), "error": tr_later("Problem"), "file": tr_later("News of the plan's file")}
 
 
 class NoticeBar(QFrame):
@@ -29,7 +30,7 @@ class NoticeBar(QFrame):
         self._label = label(wraps=True, selectable=True)
         self._actions = row(spacing=8)
         self._buttons: list[QToolButton] = []
-        self._close = tool_button("flat", "Close this message", tip="Close")
+        self._close = tool_button("flat", tr("Close this message"), tip=tr("Close"))
         self._close.clicked.connect(self._closed)
         line = row(self, spacing=8, margins=(12, 4, 4, 4))
         line.addWidget(self._label, 1)
@@ -61,7 +62,7 @@ class NoticeBar(QFrame):
         self._label.setText(text)
         self._offer(actions or {})
         self.setProperty("kind", kind)
-        self.setAccessibleName(NAMES[kind])
+        self.setAccessibleName(translated(NAMES[kind]))
         self.setAccessibleDescription(text)
         self.style().unpolish(self)
         self.style().polish(self)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import QApplication, QWidget
 
+from memplan import translated
 from memplan_gui.actions import COMMANDS
 from memplan_gui.help_topics import TOPIC, VIEW_TOPICS, topic_of
 from memplan_gui.theme import Theme
@@ -71,7 +72,11 @@ def shortcuts() -> list[tuple[str, str, str]]:
     """Menu, command and keys of every command that has keys, in this system's own signs."""
     native = QKeySequence.SequenceFormat.NativeText
     return [
-        (_plain(command.menu), _plain(command.text), QKeySequence(command.shortcut).toString(native))
+        (
+            _plain(translated(command.menu)),
+            _plain(translated(command.text)),
+            QKeySequence(command.shortcut).toString(native),
+        )
         for command in COMMANDS
         if command.shortcut
     ]

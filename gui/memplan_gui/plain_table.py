@@ -6,6 +6,7 @@ from typing import Any
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt
 
+from memplan import translated
 from memplan_gui.pieces import tip
 from memplan_gui.presenters.make_fit import FigureRows
 from memplan_gui.tables import LEFT, RIGHT
@@ -20,7 +21,7 @@ class PlainModel(QAbstractTableModel):
 
     def __init__(self, titles: tuple[str, ...], theme: Theme) -> None:
         super().__init__()
-        self._titles, self._theme = titles, theme
+        self._titles, self._theme = tuple(map(translated, titles)), theme
         self.rows: FigureRows | None = None
 
     def show(self, rows: FigureRows | None, titles: tuple[str, ...] = ()) -> None:

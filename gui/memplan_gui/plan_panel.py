@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QFrame, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
-from memplan import Estimate, Scenario, Unit, facts_at, usable_words
+from memplan import Estimate, Scenario, Unit, facts_at, tr, translated, usable_words
 from memplan_gui.advice_foot import AdviceFoot
 from memplan_gui.binding import Binding
 from memplan_gui.catalog_hits import (
@@ -144,18 +144,18 @@ class PlanPanel(QFrame):
         return column(content, margins=(MARGIN, 12, SCROLL_MARGIN, 2 * MARGIN))
 
     def _build_title(self) -> None:
-        self.title = title = TextEdit(placeholder="Untitled")
+        self.title = title = TextEdit(placeholder=tr("Untitled"))
         title.setObjectName("plan_title")
-        title.setAccessibleName("Plan title")
-        title.setAccessibleDescription("What the plan is about.")
-        title.setToolTip("What the plan is about.")
+        title.setAccessibleName(tr("Plan title"))
+        title.setAccessibleDescription(tr("What the plan is about."))
+        title.setToolTip(tr("What the plan is about."))
         self._bindings.append(Binding(self._document, "title", title, self, in_scenario=False))
         self._column.addWidget(title)
 
     def _build_section(self, section: SectionSpec) -> None:
         self._column.addSpacing(SECTION_GAP)
         head = row(margins=(INSET, 0, INSET, 0))
-        head.addWidget(label(section.title, "section"), 1)
+        head.addWidget(label(translated(section.title), "section"), 1)
         self._column.addLayout(head)
         self._column.addSpacing(8)
         for spec in section.fields:
@@ -174,7 +174,7 @@ class PlanPanel(QFrame):
             self._column.addWidget(self._build_config())
             self._build_captions()
         for fold_spec in section.folds:
-            fold = Fold(fold_spec.title, self._theme)
+            fold = Fold(translated(fold_spec.title), self._theme)
             fold.toggled.connect(lambda _, fold_spec=fold_spec, fold=fold: self._fold_toggled(fold_spec, fold))
             self._folds.append((fold_spec, fold))
             self._column.addWidget(fold)
@@ -184,8 +184,8 @@ class PlanPanel(QFrame):
         self._config_line = QWidget()
         self._config_name = label("", "caption")
         self._config_name.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
-        self.open_another = QPushButton("Open another…")
-        self.open_another.setToolTip("Choose another config.json as the model (Ctrl+Shift+O)")
+        self.open_another = QPushButton(tr("Open another…"))
+        self.open_another.setToolTip(tr("Choose another config.json as the model (Ctrl+Shift+O)"))
         self.open_another.clicked.connect(self.config_wanted)
         line = row(self._config_line, spacing=8, margins=(INSET, 0, INSET, 4))
         line.addWidget(self._config_name, 1)
@@ -195,7 +195,7 @@ class PlanPanel(QFrame):
     def _show_config(self) -> None:
         path = self._document.config_file
         shown(self._config_line, self._document.scenario.model.kind == "config")
-        self._config_name.setText(f"{path.parent.name}/{path.name}" if path else "config.json, kept in the plan")
+        self._config_name.setText(f"{path.parent.name}/{path.name}" if path else tr("config.json, kept in the plan"))
         self._config_name.setToolTip(str(path or ""))
 
     def _build_usable(self) -> QVBoxLayout:
@@ -216,10 +216,10 @@ class PlanPanel(QFrame):
 
     def _build_notes(self) -> None:
         self._column.addSpacing(SECTION_GAP)
-        fold = Fold("Notes", self._theme)
+        fold = Fold(tr("Notes"), self._theme)
         notes = NotesEdit()
-        notes.setAccessibleName("Notes")
-        notes.setAccessibleDescription("Anything worth keeping beside the numbers.")
+        notes.setAccessibleName(tr("Notes"))
+        notes.setAccessibleDescription(tr("Anything worth keeping beside the numbers."))
         notes.setFixedHeight(scaled(120))
         self._bindings.append(Binding(self._document, "notes", notes, self, in_scenario=False))
         inset = column(margins=(INSET, 0, INSET, 0))

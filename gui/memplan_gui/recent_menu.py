@@ -9,6 +9,7 @@ from PySide6.QtCore import QObject
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QMenu
 
+from memplan import tr
 from memplan_gui.background import Background
 from memplan_gui.file_commands import FileCommands
 from memplan_gui.notice_bar import NoticeBar
@@ -38,7 +39,7 @@ class RecentMenu(QObject):
         self._menu.setEnabled(bool(self._entries))
         if self._entries:
             self._menu.addSeparator()
-            self._menu.addAction("&Clear this list").triggered.connect(lambda: self._forget(None))
+            self._menu.addAction(tr("&Clear this list")).triggered.connect(lambda: self._forget(None))
 
     def finish(self) -> None:
         """Wait until it is known which files are there."""
@@ -53,10 +54,11 @@ class RecentMenu(QObject):
     def _mark(self, missing: object) -> None:
         if isinstance(missing, frozenset):
             for path, action in self._entries.items():
-                action.setText(_words(path) + (" (not found)" if path in missing else ""))
+                words = _words(path)
+                action.setText(tr("{file} (not found)").format(file=words) if path in missing else words)
 
     def _say_missing(self, text: str, path: Path) -> None:
-        self._notice.say(text, "error", {"Remove from recent files": lambda: self._forget(path)})
+        self._notice.say(text, "error", {tr("Remove from recent files"): lambda: self._forget(path)})
 
     def _forget(self, path: Path | None) -> None:
         self._settings.forget_recent(path)

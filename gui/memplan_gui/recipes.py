@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from memplan import Scenario
+from memplan import Scenario, tr_later
 
-CUSTOM = "Custom"
+CUSTOM = tr_later("Custom")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +34,6 @@ def _dtypes(weights: str, autocast: str, states: str, *, master: bool = False) -
     )
 
 
-_ARTICLES = " Case {} of the guides whose sums Help checks (The arithmetic of guides)."
-
 PRESETS: tuple[RecipePreset, ...] = (
     RecipePreset(
         "Pure bf16",
@@ -47,7 +45,7 @@ PRESETS: tuple[RecipePreset, ...] = (
     RecipePreset(
         "Pure fp32",
         "weights, gradients and states in fp32",
-        "Everything in fp32: 4 + 4 + 8 bytes." + _ARTICLES.format("A"),
+        "Everything in fp32: 4 + 4 + 8 bytes. Case A of the guides whose sums Help checks (The arithmetic of guides).",
         _dtypes("fp32", "none", "weights"),
         16,
     ),
@@ -61,8 +59,8 @@ PRESETS: tuple[RecipePreset, ...] = (
     RecipePreset(
         "bf16, fp32 states",
         "bf16 weights and gradients, fp32 states",
-        "Weights and gradients in bf16, AdamW's two states in fp32, no master copy: 2 + 2 + 8 bytes."
-        + _ARTICLES.format("B"),
+        "Weights and gradients in bf16, AdamW's two states in fp32, no master copy: 2 + 2 + 8 bytes. "
+        "Case B of the guides whose sums Help checks (The arithmetic of guides).",
         _dtypes("bf16", "none", "fp32"),
         12,
     ),
@@ -70,21 +68,23 @@ PRESETS: tuple[RecipePreset, ...] = (
         "fp32 master copy",
         "bf16 weights, fp32 master and states: DeepSpeed, Megatron",
         "Mixed precision as DeepSpeed and Megatron run it: bf16 weights and gradients, an fp32 master copy and fp32 "
-        "states: 2 + 2 + 4 + 8 bytes." + _ARTICLES.format("C"),
+        "states: 2 + 2 + 4 + 8 bytes. Case C of the guides whose sums Help checks (The arithmetic of guides).",
         _dtypes("bf16", "none", "fp32", master=True),
         16,
     ),
     RecipePreset(
         "SGD, momentum",
         "bf16 weights and gradients, fp32 momentum",
-        "Weights and gradients in bf16, one momentum in fp32: 2 + 2 + 4 bytes." + _ARTICLES.format("D"),
+        "Weights and gradients in bf16, one momentum in fp32: 2 + 2 + 4 bytes. "
+        "Case D of the guides whose sums Help checks (The arithmetic of guides).",
         (("optimizer", "sgd_momentum"), *_dtypes("bf16", "none", "fp32")),
         8,
     ),
     RecipePreset(
         "Inference",
         "bf16 weights, nothing trained",
-        "Weights in bf16 and nothing trained: 2 bytes." + _ARTICLES.format("E"),
+        "Weights in bf16 and nothing trained: 2 bytes. "
+        "Case E of the guides whose sums Help checks (The arithmetic of guides).",
         (("method", "inference"), *_dtypes("bf16", "none", "weights")),
         2,
     ),

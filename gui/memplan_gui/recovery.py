@@ -11,7 +11,7 @@ from uuid import uuid4
 
 from PySide6.QtCore import QLockFile, QObject, QStandardPaths, QTimer
 
-from memplan import MemplanError, Plan, parse_plan, plan_bytes, read_file, write_file
+from memplan import MemplanError, Plan, parse_plan, plan_bytes, read_file, tr, write_file
 from memplan_gui.document import PlanDocument
 
 KEPT_WITHIN_MS = 1000
@@ -39,7 +39,7 @@ class Leftover:
     @property
     def name(self) -> str:
         """What to call it."""
-        return self.plan.title or (self.path.stem if self.path else "Untitled")
+        return self.plan.title or (self.path.stem if self.path else tr("Untitled"))
 
     def forget(self) -> None:
         """It was opened, or is not wanted."""

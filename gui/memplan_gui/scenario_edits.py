@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memplan import Scenario, replaced
+from memplan import Scenario, replaced, tr
 from memplan_gui.document import PlanDocument, new_plan
 from memplan_gui.presenters.automatic_names import free_name, scenario_name
 
@@ -10,24 +10,24 @@ from memplan_gui.presenters.automatic_names import free_name, scenario_name
 def add_scenario(document: PlanDocument) -> None:
     """Put a scenario with every default behind the others; it keeps the model at hand."""
     fresh = replaced(new_plan().scenarios[0], "model", document.scenario.model)
-    _insert(document, fresh, len(document.plan.scenarios), scenario_name(fresh), "Add scenario")
+    _insert(document, fresh, len(document.plan.scenarios), scenario_name(fresh), tr("Add scenario"))
 
 
 def take_scenario(document: PlanDocument, scenario: Scenario, text: str) -> None:
     """Put a scenario that came from elsewhere behind the others; `text` is what undo calls the step."""
-    _insert(document, scenario, len(document.plan.scenarios), scenario.name or "imported", text)
+    _insert(document, scenario, len(document.plan.scenarios), scenario.name or tr("imported"), text)
 
 
 def duplicate_scenario(document: PlanDocument) -> None:
     """Put a copy beside the scenario that is looked at, so that one thing can be changed in it."""
     scenario = document.scenario
-    _insert(document, scenario, document.current + 1, scenario.name, "Duplicate scenario")
+    _insert(document, scenario, document.current + 1, scenario.name, tr("Duplicate scenario"))
 
 
 def rename_scenario(document: PlanDocument, position: int, name: str) -> bool:
     """Call a scenario otherwise."""
     document.end_gesture()
-    taken = document.edit(f"scenarios[{position}].name", name.strip(), text="Rename scenario")
+    taken = document.edit(f"scenarios[{position}].name", name.strip(), text=tr("Rename scenario"))
     document.end_gesture()
     return taken
 
@@ -39,7 +39,7 @@ def remove_scenario(document: PlanDocument, position: int) -> bool:
         return False
     left = scenarios[:position] + scenarios[position + 1 :]
     current = document.current - (position < document.current)
-    return document.set_scenarios(left, min(current, len(left) - 1), "Remove scenario")
+    return document.set_scenarios(left, min(current, len(left) - 1), tr("Remove scenario"))
 
 
 def move_scenario(document: PlanDocument, start: int, end: int) -> bool:
@@ -50,7 +50,7 @@ def move_scenario(document: PlanDocument, start: int, end: int) -> bool:
     looked_at = document.scenario
     scenarios.insert(end, scenarios.pop(start))
     current = next(position for position, scenario in enumerate(scenarios) if scenario is looked_at)
-    return document.set_scenarios(tuple(scenarios), current, "Move scenario")
+    return document.set_scenarios(tuple(scenarios), current, tr("Move scenario"))
 
 
 def _insert(document: PlanDocument, scenario: Scenario, position: int, name: str, text: str) -> None:

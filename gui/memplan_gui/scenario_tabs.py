@@ -6,6 +6,7 @@ from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QMouseEvent
 from PySide6.QtWidgets import QSizePolicy, QTabBar, QWidget
 
+from memplan import tr
 from memplan_gui.answers import Answers
 from memplan_gui.document import PlanDocument
 from memplan_gui.icons import icon
@@ -44,10 +45,10 @@ class ScenarioTabs(QWidget):
         self.bar.setUsesScrollButtons(True)
         self.bar.setElideMode(Qt.TextElideMode.ElideMiddle)
         self.bar.setDrawBase(False)
-        self.bar.setAccessibleName("Scenarios")
+        self.bar.setAccessibleName(tr("Scenarios"))
         self.bar.setIconSize(QSize(scaled(14), scaled(14)))
         self.bar.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
-        self._add = tool_button("flat", "Duplicate scenario", tip="Add a scenario: a copy of this one (Ctrl+D)")
+        self._add = tool_button("flat", tr("Duplicate scenario"), tip=tr("Add a scenario: a copy of this one (Ctrl+D)"))
         self._add.clicked.connect(self.add_wanted)
         line = row(self, spacing=4)
         line.addWidget(self.bar)
@@ -109,5 +110,5 @@ class ScenarioTabs(QWidget):
         for position in range(self.bar.count()):
             button = self.bar.tabButton(position, QTabBar.ButtonPosition.RightSide)
             if button is not None:
-                button.setAccessibleName("Remove scenario")
-                button.setToolTip("Remove this scenario")
+                button.setAccessibleName(tr("Remove scenario"))
+                button.setToolTip(tr("Remove this scenario"))

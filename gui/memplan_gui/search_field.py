@@ -16,6 +16,7 @@ from PySide6.QtWidgets import (
     QStyleOptionViewItem,
 )
 
+from memplan import tr, tr_later, translated
 from memplan_gui.catalog_hits import Hit
 from memplan_gui.fields import LineEdit
 from memplan_gui.icons import icon
@@ -24,7 +25,7 @@ from memplan_gui.theme import Theme
 
 MOST_HITS = 200
 POPUP_WIDTH = 460
-NOTHING = "Nothing found for “{}”"
+NOTHING = tr_later("Nothing found for “{query}”")
 NOTE_ROLE = Qt.ItemDataRole.UserRole + 1
 Index = QModelIndex | QPersistentModelIndex
 
@@ -116,7 +117,7 @@ class SearchEdit(LineEdit):
         self._list.setObjectName("hits")
         self._list.setUniformItemSizes(True)
         self._list.setMinimumWidth(scaled(POPUP_WIDTH))
-        self._list.setAccessibleName("Matches")
+        self._list.setAccessibleName(tr("Matches"))
         self._completer.setPopup(self._list)
         self._list.setItemDelegate(HitDelegate(theme, self._list))
         self._completer.setWidget(self)
@@ -159,7 +160,7 @@ class SearchEdit(LineEdit):
 
     def _pop_up(self, query: str) -> None:
         found = self._search(query)[:MOST_HITS]
-        self._hits.show(found or [Hit("", NOTHING.format(query.strip()))])
+        self._hits.show(found or [Hit("", translated(NOTHING).format(query=query.strip()))])
         self._completer.complete()
         self._point_at(-1 if not found else 0 if query.strip() else self._row_of_entry())
 
@@ -199,7 +200,7 @@ class SearchEdit(LineEdit):
         self.finished.emit()
 
     def _say_nothing_found(self) -> None:
-        self.unreadable.emit(self._nothing.format(self.text().strip()))
+        self.unreadable.emit(translated(self._nothing).format(query=self.text().strip()))
 
     def _give_up(self) -> None:
         self._list.hide()

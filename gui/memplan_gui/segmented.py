@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QButtonGroup, QSizePolicy, QToolButton, QWidget
 
+from memplan import translated
 from memplan_gui.pieces import row, tool_button
 
 
@@ -22,7 +23,8 @@ class Segmented(QWidget):
         self._group = QButtonGroup(self)
         self._buttons: dict[str, QToolButton] = {}
         buttons = row(self)
-        for position, (text, choice) in enumerate(choices):
+        for position, (name, choice) in enumerate(choices):
+            text = translated(name)
             button = tool_button("segment", f"{title}: {text}", text=text, checkable=True)
             ends = {0: "first", len(choices) - 1: "last"}
             button.setProperty("end", ends.get(position, "none"))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QWidget
 
-from memplan import MemplanError
+from memplan import MemplanError, tr
 from memplan_gui import dialogs
 from memplan_gui.answers import Answers
 from memplan_gui.document import PlanDocument
@@ -45,10 +45,10 @@ class SheetCommands(QObject):
         paint, document = self._painter(), self._document
         name = f"{file_stem(document.name, document.scenario.name)}.pdf"
         suggested = str(self._files.folder_to_write() / name)
-        path = dialogs.ask_save(self._window, "Export design-review sheet", dialogs.SHEET_FILTER, suggested)
+        path = dialogs.ask_save(self._window, tr("Export design-review sheet"), dialogs.SHEET_KINDS, suggested)
         if path is not None:
             export(path, [paint], A4, document.name, today())
-            self._files.written.emit(f"Exported {path.name}")
+            self._files.written.emit(tr("Exported {name}").format(name=path.name))
 
     def _print(self) -> None:
         """Show the sheet as it will be printed, and print it from there."""
@@ -63,6 +63,6 @@ class SheetCommands(QObject):
 
         found, document = self._answers.answer().estimate, self._document
         if found is None:
-            raise MemplanError("there is no sheet: the estimate could not be made.")
+            raise MemplanError(tr("there is no sheet: the estimate could not be made."))
         title = sheet_title(document.plan, document.current) or document.name
         return sheet_painter(title, document.plan.notes, document.scenario, found, self._settings.unit, today())

@@ -7,6 +7,7 @@ from PySide6.QtGui import QPainter
 from PySide6.QtPrintSupport import QPrinter, QPrintPreviewDialog
 from PySide6.QtWidgets import QWidget
 
+from memplan import tr
 from memplan_gui.charts.export import Paint
 from memplan_gui.charts.sheet_picture import A4
 
@@ -16,7 +17,7 @@ def preview(window: QWidget, title: str, paint: Paint) -> None:
     printer = QPrinter(QPrinter.PrinterMode.HighResolution)
     printer.setDocName(title)
     dialog = QPrintPreviewDialog(printer, window)
-    dialog.setWindowTitle("Print the design-review sheet")
+    dialog.setWindowTitle(tr("Print the design-review sheet"))
     dialog.paintRequested.connect(lambda paper: paint_on(paper, paint))
     dialog.exec()
     dialog.deleteLater()

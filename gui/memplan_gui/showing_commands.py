@@ -9,7 +9,7 @@ from PySide6.QtCore import QObject
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QWidget
 
-from memplan import MemplanError, write_file
+from memplan import MemplanError, tr, tr_later, translated, write_file
 from memplan_gui import dialogs
 from memplan_gui.answer_panel import AnswerPanel
 from memplan_gui.charts.picture import Picture, paper
@@ -21,8 +21,8 @@ from memplan_gui.settings import Settings
 from memplan_gui.showing import Showing
 
 OUTGOING = ("copy_picture", "copy_table", "copy_text", "copy_markdown", "export_chart")
-NOTHING = "There is nothing to copy in this view."
-NO_CHART = "This view has no chart; its table can be copied."
+NOTHING = tr_later("There is nothing to copy in this view.")
+NO_CHART = tr_later("This view has no chart; its table can be copied.")
 PICTURE_ENDINGS = (".png", ".svg", ".pdf")
 FINE, FINEST = 2.0, 4.0
 """Pixels of a PNG for each of the picture's own."""
@@ -37,15 +37,15 @@ class ShowingCommands(QObject):
         super().__init__(window)
         self._window, self._document, self._panel = window, document, panel
         self._files, self._settings = files, settings
-        panel.views.copy_wanted.connect(lambda: self._copy_table(as_tsv, "table"))
+        panel.views.copy_wanted.connect(lambda: self._copy_table(as_tsv, tr("Copied the table")))
 
     def slots(self) -> dict[str, Callable[[], object]]:
         """Each command's slot, by its id."""
         return {
             "copy_picture": self._copy_picture,
-            "copy_table": lambda: self._copy_table(as_tsv, "table"),
-            "copy_text": lambda: self._copy_table(as_text, "table as text"),
-            "copy_markdown": lambda: self._copy_table(as_markdown, "table as Markdown"),
+            "copy_table": lambda: self._copy_table(as_tsv, tr("Copied the table")),
+            "copy_text": lambda: self._copy_table(as_text, tr("Copied the table as text")),
+            "copy_markdown": lambda: self._copy_table(as_markdown, tr("Copied the table as Markdown")),
             "export_chart": self._export,
         }
 
@@ -53,7 +53,7 @@ class ShowingCommands(QObject):
         """What is in front; where there is nothing, that is said."""
         found = self._panel.showing()
         if found is None:
-            self._panel.say(NOTHING)
+            self._panel.say(translated(NOTHING))
         return found
 
     def _copy_picture(self) -> None:
@@ -61,32 +61,34 @@ class ShowingCommands(QObject):
 
         found = self._showing()
         if found is not None and found.picture is None:
-            self._panel.say(NO_CHART)
+            self._panel.say(translated(NO_CHART))
         elif found is not None and (picture := self._picture(found)) is not None:
             QGuiApplication.clipboard().setImage(image_of(picture.paint, picture.size, FINE))
-            self._panel.say("Copied the picture")
+            self._panel.say(tr("Copied the picture"))
 
-    def _copy_table(self, write: Callable[[Cells], str], what: str) -> None:
+    def _copy_table(self, write: Callable[[Cells], str], said: str) -> None:
         found = self._showing()
         if found is not None:
             QGuiApplication.clipboard().setText(write(found.table(Amounts(self._settings.unit))))
-            self._panel.say(f"Copied the {what}")
+            self._panel.say(said)
 
     def _export(self) -> None:
         """Ask for a file, and write the chart or the table into it: its ending says which."""
         found = self._showing()
         if found is None:
             return
-        filters = dialogs.CHART_FILTER if found.picture else dialogs.TABLE_FILTER
+        kinds = dialogs.CHART_KINDS if found.picture else dialogs.TABLE_KINDS
         ending = ".png" if found.picture else ".csv"
         scenario = "" if found.of_plan else self._document.scenario.name
         stem = file_stem(self._document.name, scenario, found.name)
         suggested = str(self._files.folder_to_write() / f"{stem}{ending}")
-        path, kind = dialogs.ask_save_as_kind(self._window, f"Export {found.name}", filters, suggested)
+        path, kind = dialogs.ask_save_as_kind(
+            self._window, tr("Export {what}").format(what=translated(found.name)), kinds, suggested
+        )
         if path is not None and self._files.attempt(lambda: self._write(path, kind, found)):
-            self._files.written.emit(f"Exported {path.name}")
+            self._files.written.emit(tr("Exported {name}").format(name=path.name))
 
-    def _write(self, path: Path, kind: str, found: Showing) -> None:
+    def _write(self, path: Path, kind: tuple[str, str], found: Showing) -> None:
         from memplan_gui.charts.export import export, today
 
         ending, picture = path.suffix.lower(), self._picture(found)
@@ -96,8 +98,9 @@ class ShowingCommands(QObject):
             write_file(path, self._page(found).encode())
         elif picture is None or ending not in PICTURE_ENDINGS:
             known = (*(PICTURE_ENDINGS if picture else ()), ".csv", ".md")
-            remedy = f"End it in {', '.join(known[:-1])} or {known[-1]}."
-            raise MemplanError("what is in front cannot be written under this ending.", place=path.name, remedy=remedy)
+            remedy = tr("End it in {endings} or {last}.").format(endings=", ".join(known[:-1]), last=known[-1])
+            problem = tr("what is in front cannot be written under this ending.")
+            raise MemplanError(problem, place=path.name, remedy=remedy)
         else:
             scale = FINEST if kind == dialogs.FINEST_PNG else FINE
             export(path, [picture.paint], picture.size, self._title(found), today(), scale)

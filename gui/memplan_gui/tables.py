@@ -7,7 +7,7 @@ from typing import Any
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QPainter, QPixmap
 
-from memplan import TERM_LOOKS, UNIT_NAMES, LedgerRow, Unit
+from memplan import TERM_LOOKS, UNIT_NAMES, LedgerRow, Unit, tr, tr_later, translated
 from memplan_gui.charts.look import fill_term
 from memplan_gui.presenters.breakdown import TOTAL, Breakdown
 from memplan_gui.presenters.explanation import tensor_cells
@@ -117,7 +117,8 @@ class BreakdownModel(QAbstractTableModel):
             return self._theme.font("body", bold=bold)
         if role == Qt.ItemDataRole.AccessibleTextRole:
             unit = UNIT_NAMES[self._table.unit]
-            return f"{self._table.terms[row]}, {self._table.instants[column]}: {self._table.figure(row, column)} {unit}"
+            title = translated(self._table.terms[row])
+            return f"{title}, {self._table.instants[column]}: {self._table.figure(row, column)} {unit}"
         return None
 
     def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
@@ -133,7 +134,7 @@ class BreakdownModel(QAbstractTableModel):
         if role == Qt.ItemDataRole.FontRole:
             return self._theme.font("body", bold=section == self._table.peak)
         if role == Qt.ItemDataRole.ToolTipRole:
-            return "The peak" if section == self._table.peak else None
+            return tr("The peak") if section == self._table.peak else None
         return None
 
     def _row_header(self, section: int, role: int) -> Any:
@@ -152,7 +153,7 @@ class BreakdownModel(QAbstractTableModel):
 class LedgerModel(QAbstractTableModel):
     """The tensors that a term is made of."""
 
-    HEADERS = ("Tensor", "Shape", "dtype", "Count", "Bytes", "Note")
+    HEADERS = (tr_later("Tensor"), tr_later("Shape"), "dtype", tr_later("Count"), tr_later("Bytes"), tr_later("Note"))
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
@@ -196,12 +197,12 @@ class LedgerModel(QAbstractTableModel):
     def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         """The columns' names."""
         if orientation == Qt.Orientation.Horizontal and role == Qt.ItemDataRole.DisplayRole:
-            return self.HEADERS[section]
+            return translated(self.HEADERS[section])
         if orientation == Qt.Orientation.Horizontal and role == Qt.ItemDataRole.TextAlignmentRole:
             return RIGHT if section in (3, 4) else LEFT
         return None
 
     def text(self) -> str:
         """All of it with tabs between its cells."""
-        lines = [self.HEADERS, *(tensor_cells(tensor, self._unit) for tensor in self._tensors)]
+        lines = [tuple(map(translated, self.HEADERS)), *(tensor_cells(tensor, self._unit) for tensor in self._tensors)]
         return "\n".join("\t".join(line) for line in lines) + "\n"

@@ -6,6 +6,7 @@ from PySide6.QtCore import QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QFocusEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPixmap, QResizeEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
+from memplan import tr
 from memplan_gui.charts.still_picture import paint_focus, still_picture
 from memplan_gui.charts.timeline_marks import TimelineMarks, marks_of, paint_cursor, paint_timeline
 from memplan_gui.pieces import scaled
@@ -29,7 +30,7 @@ class TimelinePlot(QWidget):
         self._cursor = 0
         self._follows_peak = True
         self._still: QPixmap | None = None
-        self.setAccessibleName("Memory over a step, chart")
+        self.setAccessibleName(tr("Memory over a step, chart"))
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setMouseTracking(True)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)

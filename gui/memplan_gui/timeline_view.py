@@ -6,7 +6,7 @@ from PySide6.QtCore import QRectF, QSize, QTimer
 from PySide6.QtGui import QPainter, QResizeEvent
 from PySide6.QtWidgets import QHeaderView, QStackedWidget, QStyleOptionViewItem, QWidget
 
-from memplan import TERM_LOOKS, Estimate, Scenario, Unit
+from memplan import TERM_LOOKS, Estimate, Scenario, Unit, tr, tr_later, translated
 from memplan_gui.announcing import announce
 from memplan_gui.chart_panel import Legend
 from memplan_gui.charts.chart_pictures import timeline_picture
@@ -18,7 +18,7 @@ from memplan_gui.pieces import column, label, row, scaled, shown, tool_button
 from memplan_gui.plain_table import PlainModel
 from memplan_gui.presenters import timeline as words
 from memplan_gui.presenters.answer import Answer
-from memplan_gui.presenters.labels import picture_subtitle
+from memplan_gui.presenters.labels import picture_subtitle, term_title
 from memplan_gui.presenters.stack import NO_CHART
 from memplan_gui.presenters.timeline import TimelineChart
 from memplan_gui.segmented import Segmented
@@ -27,10 +27,10 @@ from memplan_gui.theme import Theme
 from memplan_gui.timeline_plot import TimelinePlot
 from memplan_gui.views import AnswerView
 
-STEPS = (("Both", "both"), ("First step", "first"), ("Later steps", "later"))
-KINDS = (("Chart", "chart"), ("Table", "table"))
+STEPS = ((tr_later("Both"), "both"), (tr_later("First step"), "first"), (tr_later("Later steps"), "later"))
+KINDS = ((tr_later("Chart"), "chart"), (tr_later("Table"), "table"))
 PAGES = {"chart": 0, "table": 1, "nothing": 2}
-HOW = "Arrow keys move through the step, with Ctrl from part to part; Enter goes to the peak."
+HOW = tr_later("Arrow keys move through the step, with Ctrl from part to part; Enter goes to the peak.")
 FIGURES_SHARE, LEAST_FIGURES, MOST_FIGURES = 0.38, 112, 300
 """How much of the height the figures under the chart take, and pixels between which that stays."""
 TERMS_WIDTH, NARROW_TERMS_WIDTH = 352, 246
@@ -39,7 +39,7 @@ LOW = 480
 """Below this height the squares of the figures are legend enough."""
 SWATCH = 11
 BETWEEN = 16
-TERM_TITLES = ("Held", "Bytes", "Share")
+TERM_TITLES = (tr_later("Held"), tr_later("Bytes"), tr_later("Share"))
 TERM_WIDTHS = (0, 92, 62)
 TENSOR_WIDTHS = (0, 134, 62, 66, 92, 124)
 """Of each column; 0 takes what is left."""
@@ -50,7 +50,10 @@ TENSOR_COLUMNS = (4, 1, 3, 5, 2)
 LEAST_NAME = 150
 SHAPE, WIDEST_SHAPE = 1, 300
 """The column that is cut first takes half of the room to spare, until it has enough."""
-TENSOR_TITLES = ("Largest tensors", "Shape", "dtype", "Count", "Bytes", "Term")
+TENSOR_TITLES = (
+    *(tr_later("Largest tensors"), tr_later("Shape"), "dtype"),
+    *(tr_later("Count"), tr_later("Bytes"), tr_later("Term")),
+)
 
 
 class TermDelegate(FigureDelegate):
@@ -59,14 +62,14 @@ class TermDelegate(FigureDelegate):
     def __init__(self, theme: Theme, parent: QWidget) -> None:
         super().__init__(theme)
         self.setParent(parent)
+        self._terms = {term_title(term): term for term in TERM_LOOKS}
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         """Paint one cell."""
         self.paint_ground(painter, option)
         name, inner = str(index.data()), option.rect.adjusted(PADDING, 0, -PADDING, 0)
         square = QRectF(inner.left() + 0.5, inner.center().y() - SWATCH // 2 + 0.5, SWATCH, SWATCH)
-        term = name if name in TERM_LOOKS else name[:1].lower() + name[1:]  # "KV cache" is written as it stands
-        fill_term(painter, square, term, self._theme.colour("outline"))
+        fill_term(painter, square, self._terms[name], self._theme.colour("outline"))
         self.write(painter, inner.adjusted(SWATCH + 8, 0, 0, 0), name)
 
 
@@ -81,23 +84,23 @@ class TimelineView(AnswerView):
         self._unit: Unit = "gib"
         self.chart: TimelineChart | None = None
         self.sentence = label(wraps=True, selectable=True)
-        self.steps = Segmented("Steps", STEPS)
+        self.steps = Segmented(tr("Steps"), STEPS)
         self.steps.set_value("both")
-        self.kinds = Segmented("Show the timeline as", KINDS)
+        self.kinds = Segmented(tr("Show the timeline as"), KINDS)
         self.kinds.set_value("chart")
         self.copy = tool_button(
-            "button", "Copy the table", text="Copy table", tip="Copy the table, with tabs between cells"
+            "button", tr("Copy the table"), text=tr("Copy table"), tip=tr("Copy the table, with tabs between cells")
         )
         self.plot = TimelinePlot(theme)
         self.legend = Legend()
         self.place = label("", "section", wraps=True, selectable=True)
         self.terms = PlainModel(TERM_TITLES, theme)
-        self.terms_table = FigureTable("What is held at the moment under the cursor", self.terms, theme)
+        self.terms_table = FigureTable(tr("What is held at the moment under the cursor"), self.terms, theme)
         self.terms_table.setItemDelegateForColumn(0, TermDelegate(theme, self.terms_table))
         self.tensors = PlainModel(TENSOR_TITLES, theme)
-        self.tensors_table = FigureTable("Largest tensors at the moment under the cursor", self.tensors, theme)
-        self.figures = PlainModel(("Step", "Instant", "Where", "Total"), theme)
-        self.table = FigureTable("Memory over a step, in figures", self.figures, theme)
+        self.tensors_table = FigureTable(tr("Largest tensors at the moment under the cursor"), self.tensors, theme)
+        self.figures = PlainModel(words.PLACE_TITLES, theme)
+        self.table = FigureTable(tr("Memory over a step, in figures"), self.figures, theme)
         self._stack = QStackedWidget()
         self._below = QWidget()
         self._arrange()
@@ -157,7 +160,7 @@ class TimelineView(AnswerView):
         if chart is None or estimate is None or self._scenario is None:
             return None
         return Showing(
-            "timeline",
+            tr_later("timeline"),
             picture_subtitle(self._scenario, estimate),
             chart.sentence,
             lambda amounts: words.timeline_cells(chart, amounts),
@@ -169,7 +172,7 @@ class TimelineView(AnswerView):
         self.chart = chart = words.timeline_chart(estimate, self._unit, self.steps.value()) if estimate else None
         shown(self.steps, bool(estimate and estimate.first_step))
         self._stack.setCurrentIndex(PAGES[self.kinds.value()] if chart else PAGES["nothing"])
-        self.sentence.setText(chart.sentence if chart else NO_CHART)
+        self.sentence.setText(chart.sentence if chart else translated(NO_CHART))
         self.plot.show_chart(chart)
         self._show_legend()
         self._show_table()
@@ -204,7 +207,7 @@ class TimelineView(AnswerView):
         self.place.setText(words.moment_title(moment, chart))
         self.terms.show(words.term_rows(moment, chart))
         self.tensors.show(words.tensor_rows(estimate, moment, self._unit))
-        self.plot.setAccessibleDescription(f"{self.place.text()}. {chart.sentence} {HOW}")
+        self.plot.setAccessibleDescription(f"{self.place.text()}. {chart.sentence} {translated(HOW)}")
         if self.plot.hasFocus():
             announce(self.plot, self.place.text(), at_once=True)
 

@@ -6,6 +6,7 @@ from PySide6.QtCore import QRectF, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QWidget
 
+from memplan import tr, translated
 from memplan_gui.announcing import announce
 from memplan_gui.flow_row import FlowRow
 from memplan_gui.icons import paint_icon
@@ -54,12 +55,12 @@ class VerdictBar(QWidget):
         self._theme = theme
         self._role = "muted"
         self._recipe_words = ""
-        self.setAccessibleName("Verdict")
+        self.setAccessibleName(tr("Verdict"))
         self._icon = VerdictIcon(theme)
         self._word, self._margin = label("", "heading"), label("", "heading", wraps=True)
         self._detail = label(wraps=True, selectable=True)
         self._recipe = label("", "caption", wraps=True, selectable=True)
-        self._basis = tool_button("link", "Basis")
+        self._basis = tool_button("link", tr("Basis"))
         self._basis.setCursor(Qt.CursorShape.PointingHandCursor)
         self._basis.clicked.connect(self.basis_wanted)
         self._measured = label("", "caption", wraps=True, selectable=True)
@@ -98,14 +99,16 @@ class VerdictBar(QWidget):
         self._show(view.icon, view.role, view.word, view.margin, view.detail)
         for part in (self._word, self._margin, self._detail):
             part.setToolTip(tip(view.band))
-        host = f" · Host: {view.host}" if view.host else ""
-        self._recipe_words = f"{view.recipe} · Basis: {view.basis}{host}"
+        host = " · " + tr("Host: {amount}").format(amount=view.host) if view.host else ""
+        basis = tr("Basis: {basis}").format(basis=translated(view.basis))
+        self._recipe_words = f"{view.recipe} · {basis}{host}"
         self._recipe.setText(f"{view.recipe}{host}")
-        self._basis.setText(f"Basis: {view.basis}")
+        self._basis.setText(basis)
         self._basis.ensurePolished()
         self._basis.setMaximumWidth(self._basis.fontMetrics().horizontalAdvance(self._basis.text()) + LINK_ROOM)
-        self._basis.setAccessibleName(f"Basis: {view.basis}. Show the evidence")
-        self._basis.setToolTip(tip(f"{view.basis_sentence}\nShow the evidence"))
+        show = tr("Show the evidence")
+        self._basis.setAccessibleName(f"{basis}. {show}")
+        self._basis.setToolTip(tip(f"{view.basis_sentence}\n{show}"))
         shown(self._basis, True)
         self._show_measured(view.measured)
         lines = [part for part in (view.recipe, view.basis_sentence, view.host_sentence, view.measured) if part]
@@ -119,15 +122,16 @@ class VerdictBar(QWidget):
 
     def show_problem(self, problem: str) -> None:
         """Say why there is no verdict."""
-        self._show("verdict-unknown", "muted", "No estimate", "", problem)
+        self._show("verdict-unknown", "muted", tr("No estimate"), "", problem)
         self._recipe.clear()
         shown(self._basis, False)
         self._recipe_words = ""
         self._show_measured("")
         for part in (self._word, self._margin, self._detail, self._recipe):
             part.setToolTip("")
-        self.setAccessibleDescription(f"No estimate: {problem}")
-        self._speak(f"No estimate: {problem}")
+        words = tr("No estimate: {problem}").format(problem=problem)
+        self.setAccessibleDescription(words)
+        self._speak(words)
 
     def _speak(self, words: str) -> None:
         """Have another verdict read aloud, once typing pauses."""

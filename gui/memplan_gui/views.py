@@ -8,7 +8,7 @@ from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QTabWidget, QWidget
 
-from memplan import Scenario, Unit
+from memplan import Scenario, Unit, tr, translated
 from memplan_gui.pieces import column, scaled
 from memplan_gui.presenters.answer import Answer
 from memplan_gui.scroller import Scroller
@@ -56,11 +56,12 @@ class Views(QTabWidget):
         self.setObjectName("views")
         self.setTabBar(TabBar())
         self.setDocumentMode(True)
-        self.setAccessibleName("Views of the answer")
+        self.setAccessibleName(tr("Views of the answer"))
         self.tabBar().setObjectName("view_tabs")
-        self.tabBar().setAccessibleName("Views of the answer")
+        self.tabBar().setAccessibleName(tr("Views of the answer"))
         self._first = first
-        self.addTab(first, title)
+        self._titles: list[str] = [title]
+        self.addTab(first, translated(title))
         self._makers: list[Callable[[], AnswerView]] = []
         self._made: dict[int, AnswerView] = {}
         self._asked: tuple[Scenario, Answer, Unit] | None = None
@@ -70,7 +71,8 @@ class Views(QTabWidget):
     def add_view(self, title: str, make: Callable[[], AnswerView]) -> None:
         """Add a tab whose view is made when it is first shown."""
         self._makers.append(make)
-        self.addTab(QWidget(), title)
+        self._titles.append(title)
+        self.addTab(QWidget(), translated(title))
 
     def set_outgoing(self, actions: Sequence[QAction]) -> None:
         """Put what copies and exports into the menu of the right button, in this view and every other."""
@@ -79,8 +81,8 @@ class Views(QTabWidget):
 
     @property
     def titles(self) -> tuple[str, ...]:
-        """What the tabs are called."""
-        return tuple(self.tabText(index) for index in range(self.count()))
+        """What the tabs are called in the code; the person reads it translated."""
+        return tuple(self._titles)
 
     def view(self, title: str) -> AnswerView | None:
         """The view of a tab; None where it has not been made yet."""

@@ -6,6 +6,7 @@ from PySide6.QtCore import QEvent
 from PySide6.QtGui import QHelpEvent, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
+from memplan import tr
 from memplan_gui.charts.waterfall_marks import WaterfallMarks, height_of, marks_of, paint_waterfall
 from memplan_gui.pieces import tip
 from memplan_gui.presenters.waterfall import Waterfall
@@ -19,7 +20,7 @@ class WaterfallPicture(QWidget):
         super().__init__()
         self._theme = theme
         self.chart: Waterfall | None = None
-        self.setAccessibleName("From the peak now to the peak then, chart")
+        self.setAccessibleName(tr("From the peak now to the peak then, chart"))
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         theme.changed.connect(self.update)
 

@@ -116,11 +116,12 @@ class Window(QMainWindow):
 
     def toggle_lever(self, lever: str) -> None:
         """Flip a lever, as one undoable step."""
+        from memplan_gui.presenters.levers import toggle_words
+
         offer = self.answers.offer(lever)
         if offer is not None and offer.scenario is not None:
             self.document.end_gesture()
-            text = f"{offer.lever.title} {'off' if offer.state == 'on' else 'on'}"
-            self.document.edit(f"scenarios[{self.document.current}]", offer.scenario, text=text)
+            self.document.edit(f"scenarios[{self.document.current}]", offer.scenario, text=toggle_words(offer))
             self.document.end_gesture()
 
     def _show_shell(self) -> None:
@@ -166,14 +167,14 @@ class Window(QMainWindow):
         document.changed.connect(lambda paths: self._show_title() if "title" in paths else None)
 
     def _fill_menus(self) -> None:
-        from memplan_gui.actions import views_menu
+        from memplan_gui.actions import StepAction, views_menu
         from memplan_gui.lever_menu import LeverMenu
         from memplan_gui.recent_menu import RecentMenu
         from memplan_gui.showing_commands import OUTGOING
 
-        undo = self.document.undo_stack.createUndoAction(self, "&Undo")
-        redo = self.document.undo_stack.createRedoAction(self, "&Redo")
-        self.menus.fill(self._slots(), {"undo": undo, "redo": redo})
+        stack = self.document.undo_stack
+        steps = {"undo": StepAction(stack, self, back=True), "redo": StepAction(stack, self, back=False)}
+        self.menus.fill(self._slots(), steps)
         self._fill_theme_menu()
         RecentMenu(self.menus.submenus["recent"], self.files, self._settings, self.answer_panel.notice)
         self.files.list_examples(self.menus.submenus["examples"])
@@ -255,10 +256,9 @@ class Window(QMainWindow):
             self._settings.knows_the_window = True
 
     def _fill_theme_menu(self) -> None:
-        from memplan_gui.actions import choices_menu
+        from memplan_gui.actions import theme_menu
 
-        names = {"system": "As the &system", "light": "&Light", "dark": "&Dark"}
-        choices_menu(self.menus.submenus["theme"], names, self._settings.theme, self.choose_theme)
+        theme_menu(self.menus.submenus["theme"], self._settings.theme, self.choose_theme)
 
     def _restore_place(self) -> None:
         if not self.restoreGeometry(self._settings.state("geometry")):

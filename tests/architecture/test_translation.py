@@ -20,9 +20,17 @@ NAMELESS = re.compile(r"\{[0-9]*[:!}]")
 def mistakes(source: str) -> list[str]:
     """Calls that no translator could serve, each with its line."""
     tree = ast.parse(source)
-    return [f"{call.lineno}: {wrong}" for call in ast.walk(tree) if (wrong := wrong_with(call))] + [
-        f"{call.lineno}: is translated before a catalog is there; mark it with tr_later" for call in early(tree)
+    inside = [call for text in ast.walk(tree) if isinstance(text, ast.JoinedStr) for call in ast.walk(text)]
+    return [
+        *(f"{call.lineno}: {wrong}" for call in ast.walk(tree) if (wrong := wrong_with(call))),
+        *(f"{call.lineno}: is translated before a catalog is there; mark it with tr_later" for call in early(tree)),
+        *(f"{call.lineno}: Babel does not look into an f-string" for call in inside if takes_text(call)),
     ]
+
+
+def takes_text(call: ast.AST) -> bool:
+    """Whether it is a call whose text a translator is given."""
+    return isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id in NUM_TEXTS
 
 
 def wrong_with(call: ast.AST) -> str:
@@ -69,6 +77,7 @@ def test_texts_can_be_translated(path: Path) -> None:
         ("def f(count):\n    return tr_n('one', many, count)", "2: tr_n takes a text as it stands"),
         ("def f():\n    return tr('')", "2: there is nothing to translate"),
         ("def f():\n    return translated('Undo')", "2: a text of the code goes through tr"),
+        ("def f(step):\n    return f\"{step}: {tr('Undo')}\"", "2: Babel does not look into an f-string"),
         ("TITLE = tr('Undo')", "1: is translated before a catalog is there"),
         ("class Bar:\n    title = [tr('Undo')]", "2: is translated before a catalog is there"),
         ("def f(title=tr('Undo')):\n    pass", "1: is translated before a catalog is there"),

@@ -121,14 +121,14 @@ def test_a_recipe_is_saved_and_reads_back_as_the_scenario(
         dialog.save.click()
         return 1
 
-    def ask_save(_: QWidget, __: str, filters: str, name: str) -> Path:
-        suggested.append((filters, Path(name).name))
+    def ask_save(_: QWidget, __: str, kinds: dialogs.Kinds, name: str) -> Path:
+        suggested.append((kinds, Path(name).name))
         return path
 
     monkeypatch.setattr(ExportDialog, "exec", person)
     monkeypatch.setattr(dialogs, "ask_save", ask_save)
     window.menus.actions["export_config"].trigger()
-    assert suggested == [("YAML (*.yaml)", "two-8-llama-factory.yaml")]
+    assert suggested == [((("YAML", "*.yaml"),), "two-8-llama-factory.yaml")]
     assert path.read_text(encoding="utf-8") == export_scenario(SHARDED, "llama-factory").text
     assert window.answer_panel.said == "Exported recipe.yaml"
     back = import_files([path], {"hardware.devices": 8}).scenario

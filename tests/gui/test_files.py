@@ -28,14 +28,14 @@ BATCH = "scenarios[0].training.micro_batch"
     ],
 )
 def test_every_plan_gets_its_ending(name: str, written: str) -> None:
-    assert dialogs.with_ending(Path(name), dialogs.PLAN_FILTER, dialogs.PLAN_FILTER) == Path(written)
+    assert dialogs.with_ending(Path(name), dialogs.PLAN_KINDS, dialogs.PLAN_KINDS[0]) == Path(written)
 
 
 def test_a_picture_gets_the_ending_of_the_chosen_kind() -> None:
-    filters = dialogs.CHART_FILTER
-    assert dialogs.with_ending(Path("a"), filters, "SVG picture (*.svg)") == Path("a.svg")
-    assert dialogs.with_ending(Path("a.v2"), filters, "PNG picture (*.png)") == Path("a.v2.png")
-    assert dialogs.with_ending(Path("a.pdf"), filters, "PNG picture (*.png)") == Path("a.pdf")
+    kinds = dialogs.CHART_KINDS
+    assert dialogs.with_ending(Path("a"), kinds, ("SVG picture", "*.svg")) == Path("a.svg")
+    assert dialogs.with_ending(Path("a.v2"), kinds, ("PNG picture", "*.png")) == Path("a.v2.png")
+    assert dialogs.with_ending(Path("a.pdf"), kinds, ("PNG picture", "*.png")) == Path("a.pdf")
 
 
 def test_a_name_that_gets_an_ending_asks_before_it_overwrites(
@@ -43,7 +43,7 @@ def test_a_name_that_gets_an_ending_asks_before_it_overwrites(
 ) -> None:
     (tmp_path / "foo.memplan").write_text("precious")
     typed, asked = [str(tmp_path / "foo"), str(tmp_path / "bar")], []
-    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (typed.pop(0), dialogs.PLAN_FILTER))
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (typed.pop(0), "Plans (*.memplan)"))
     monkeypatch.setattr(dialogs, "ask_replace", lambda parent, path: asked.append(path.name))
     window.menus.actions["save_as"].trigger()
     assert asked == ["foo.memplan"]

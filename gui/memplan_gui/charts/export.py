@@ -12,7 +12,7 @@ from PySide6.QtCore import QBuffer, QIODevice, QMarginsF, QRectF, QSizeF, QUuid
 from PySide6.QtGui import QImage, QPageLayout, QPageSize, QPainter, QPdfWriter
 from PySide6.QtSvg import QSvgGenerator
 
-from memplan import MemplanError, write_file
+from memplan import MemplanError, tr, write_file
 
 Paint = Callable[[QPainter], None]
 SVG_DPI = 96
@@ -106,8 +106,11 @@ def export(path: Path, pages: Sequence[Paint], size: QSizeF, title: str, day: da
     elif suffix == "pdf":
         data = pdf_bytes(pages, size, title, day)
     else:
-        found = f".{suffix} is not a picture format that memplan writes" if suffix else "the name has no ending"
-        raise MemplanError(f"{found}.", place=path.name, remedy="End it in .png, .svg or .pdf.")
+        found = (
+            tr(".{ending} is not a picture format that memplan writes.") if suffix else tr("the name has no ending.")
+        )
+        remedy = tr("End it in .png, .svg or .pdf.")
+        raise MemplanError(found.format(ending=suffix), place=path.name, remedy=remedy)
     write_file(path, data)
 
 

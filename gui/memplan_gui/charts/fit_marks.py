@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from PySide6.QtCore import QLineF, QRectF
 from PySide6.QtGui import QPainter, QPen
 
-from memplan import Unit, format_bytes
+from memplan import Unit, format_bytes, tr
 from memplan_gui.charts.axis import AXIS_HEIGHT, paint_axis, paint_grid
 from memplan_gui.charts.look import ChartLook
 from memplan_gui.charts.row_pieces import GAP, names_width, paint_figure, paint_name, paint_over
@@ -33,9 +33,10 @@ class FitChart:
     @property
     def note(self) -> str:
         """What the marks are, and how many devices are not painted."""
-        marks = "Frame: what the device gives. Filled: the need, with its band under it. Hatched: what is beyond."
+        marks = tr("Frame: what the device gives. Filled: the need, with its band under it. Hatched: what is beyond.")
         left = self.every - len(self.rows)
-        return f"{marks} {left} more in the table." if left > 0 else marks
+        more = tr("{count} more in the table.").format(count=left)
+        return f"{marks} {more}" if left > 0 else marks
 
 
 def fit_chart(rows: list[FitRow], unit: Unit) -> FitChart:
@@ -111,4 +112,4 @@ def _paint_bar(painter: QPainter, marks: FitMarks, at: int, row: FitRow) -> None
 def _figure(row: FitRow, unit: Unit) -> str:
     """What is free, or how much is missing."""
     room = row.fit.headroom_bytes
-    return f"{format_bytes(abs(room), unit)} {'free' if room >= 0 else 'over'}"
+    return (tr("{amount} free") if room >= 0 else tr("{amount} over")).format(amount=format_bytes(abs(room), unit))

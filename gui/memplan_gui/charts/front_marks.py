@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QPainter, QPen
 
-from memplan import format_bytes, number
+from memplan import format_bytes, number, tr
 from memplan_gui.charts.axis import axis_height, paint_axis, paint_grid
 from memplan_gui.charts.look import ChartLook
 from memplan_gui.charts.scale import Scale
@@ -46,7 +46,7 @@ class FrontMarks:
 
 def front_marks(front: Front, look: ChartLook, width: float, height: float, chosen: int) -> FrontMarks:
     """Lay the chart out in a rectangle."""
-    left = look.width("caption", "+1,000% time") + 2 * GAP
+    left = look.width("caption", tr("{factor} × time").format(factor="1000")) + 2 * GAP
     top = TOP * look.zoom
     area = QRectF(left, top, max(width - left - 2 * GAP, 40.0), max(height - top - axis_height(look), 40.0))
     end = max(*(point.need_bytes for point in front.points), front.usable) * 1.06
@@ -85,7 +85,7 @@ def _paint_times(painter: QPainter, marks: FrontMarks) -> None:
     for step in range(LABELS):
         time = marks.fastest + (marks.slowest - marks.fastest) * step / (LABELS - 1)
         y = area.bottom() - area.height() * step / (LABELS - 1)
-        text = f"{number(time, '.2f')} ×" + (" time" if step == LABELS - 1 else "")
+        text = (tr("{factor} × time") if step == LABELS - 1 else "{factor} ×").format(factor=number(time, ".2f"))
         painter.setPen(look.colour("muted"))
         height = look.height("caption")
         look.write(painter, "caption", text, QRectF(0, y - height / 2, area.left() - GAP, height), "right")
@@ -101,7 +101,7 @@ def _paint_usable(painter: QPainter, marks: FrontMarks) -> None:
     pen.setDashPattern([3, 2])
     painter.setPen(pen)
     painter.drawLine(QPointF(x, area.top() - 2), QPointF(x, area.bottom()))
-    text = f"{format_bytes(front.usable, front.unit)} usable"
+    text = tr("{size} usable").format(size=format_bytes(front.usable, front.unit))
     width = look.width("caption", text)
     left = min(max(x - width / 2, area.left()), area.right() - width)
     look.write(painter, "caption", text, QRectF(left, 0, width, area.top() - 4))

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from PySide6.QtCore import QPointF, QRectF
 from PySide6.QtGui import QPainter, QPen
 
+from memplan import tr_later, translated
 from memplan_gui.charts.look import ChartLook, fill_term, hatch
 from memplan_gui.presenters.stack import StackChart
 
@@ -15,9 +16,9 @@ SWATCH = 11.0
 GAP = 6.0
 BETWEEN = 18.0
 LINE_HEIGHT = 20.0
-NEED = "need, low to high"
-BEYOND = "beyond usable"
-MEASURED = "measured"
+NEED = tr_later("need, low to high")
+BEYOND = tr_later("beyond usable")
+MEASURED = tr_later("measured")
 DIAMOND_HALF = 5.0
 
 
@@ -31,7 +32,7 @@ class Entry:
 
 
 def legend_texts(chart: StackChart) -> list[str]:
-    """What the legend names, in stack order."""
+    """What the legend names, in stack order: terms and marks as they stand in the code."""
     measured = [MEASURED] if chart.measured else []
     return [*chart.terms, NEED, *measured, *([BEYOND] if chart.overflows else [])]
 
@@ -52,7 +53,7 @@ def place_entries(texts: Sequence[str], look: ChartLook, width: float) -> list[E
     """Put entries side by side, in as many lines as they take."""
     entries, left, line = [], 0.0, 0
     for text in texts:
-        needed = SWATCH + GAP + look.width("caption", text)
+        needed = SWATCH + GAP + look.width("caption", translated(text))
         if left and left + needed > width:
             left, line = 0.0, line + 1
         entries.append(Entry(text, left, line))
@@ -75,7 +76,7 @@ def paint_legend(painter: QPainter, entries: Sequence[Entry], origin: QPointF, l
         swatch = QRectF(round(origin.x() + entry.left) + 0.5, middle - SWATCH // 2 - 0.5, SWATCH, SWATCH)
         _paint_swatch(painter, entry.text, swatch, look)
         painter.setPen(look.colour("muted"))
-        look.write(painter, "caption", entry.text, QRectF(swatch.right() + GAP, top, 0, line_height))
+        look.write(painter, "caption", translated(entry.text), QRectF(swatch.right() + GAP, top, 0, line_height))
     painter.restore()
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QImage, QPainter, QPainterPath, QPen, QPolygonF
 
-from memplan import UNIT_BYTES, UNIT_NAMES, Unit, format_bytes
+from memplan import UNIT_BYTES, UNIT_NAMES, Unit, format_bytes, tr
 from memplan_gui.charts.look import ChartLook, TextKind
 from memplan_gui.charts.map_lines import LOWEST, Line, between, frontier_line, last_line, need_lines
 from memplan_gui.colours import OVER, ROOM
@@ -135,11 +135,11 @@ def _label_frontier(painter: QPainter, marks: MapMarks, frontier: Line, last: Li
     found = marks.chart.found
     usable = format_bytes(found.usable_bytes, marks.chart.unit)
     if frontier:
-        _label_line(painter, marks, frontier, f"fits below · {usable} usable", taken, bold=True)
+        _label_line(painter, marks, frontier, tr("fits below · {size} usable").format(size=usable), taken, bold=True)
     elif last:
-        _label_line(painter, marks, last, f"tight below · {usable} usable", taken, bold=True)
+        _label_line(painter, marks, last, tr("tight below · {size} usable").format(size=usable), taken, bold=True)
     else:
-        words = {0: "All of it fits", 1: "All of it is tight", 2: "None of it fits"}
+        words = {0: tr("All of it fits"), 1: tr("All of it is tight"), 2: tr("None of it fits")}
         _box(painter, marks, words[int(found.verdicts[0, 0])], marks.area.center(), taken, bold=True)
 
 
@@ -198,7 +198,7 @@ def _paint_own(painter: QPainter, marks: MapMarks, taken: list[QRectF]) -> None:
     painter.setBrush(look.colour("text"))
     painter.drawEllipse(at, MARKER / 3, MARKER / 3)
     taken.append(QRectF(at.x() - MARKER, at.y() - MARKER, 2 * MARKER, 2 * MARKER))
-    text = f"this plan: {place_text(chart.batch, chart.sequence)}"
+    text = tr("this plan: {place}").format(place=place_text(chart.batch, chart.sequence))
     half = look.width("caption", text) / 2 + 2 * MARKER + 8
     side = half if at.x() + 2 * half < marks.area.right() else -half
     _box(painter, marks, text, QPointF(at.x() + side, at.y()), taken)
@@ -226,12 +226,12 @@ def _paint_axes(painter: QPainter, marks: MapMarks) -> None:
         look.write(painter, "caption", text, QRectF(0, y - height / 2, area.left() - 8, height), "right")
     painter.setPen(look.colour("text"))
     title = QRectF(area.left(), area.bottom() + 6 + height, area.width(), height)
-    look.write(painter, "caption", "Sequence length, tokens", title, "centre")
+    look.write(painter, "caption", tr("Sequence length, tokens"), title, "centre")
     painter.save()
     painter.translate(area.left() - LEFT * look.zoom + height / 2 + 2, area.center().y())
     painter.rotate(-90)
     look.write(
-        painter, "caption", "Micro-batch", QRectF(-area.height() / 2, -height / 2, area.height(), height), "centre"
+        painter, "caption", tr("Micro-batch"), QRectF(-area.height() / 2, -height / 2, area.height(), height), "centre"
     )
     painter.restore()
 

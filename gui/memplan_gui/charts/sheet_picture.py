@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from PySide6.QtCore import QPointF, QRectF, QSizeF
 from PySide6.QtGui import QPainter, QPen
 
+from memplan import tr
 from memplan_gui.charts.axis import axis_height, paint_axis
 from memplan_gui.charts.legend import legend_height, legend_texts, paint_legend, place_entries
 from memplan_gui.charts.look import ChartLook, TextKind
@@ -44,22 +45,22 @@ def paint_sheet(painter: QPainter, page: Sheet, look: ChartLook) -> None:
     _verdict(pen, page)
     pen.skip(GAP)
     _chart(pen, page.chart)
-    pen.heading("Assumptions")
+    pen.heading(tr("Assumptions"))
     for label, words in page.assumptions:
         pen.labelled(label, words)
     if page.notes:
-        pen.labelled("Notes", page.notes, MOST_NOTES)
+        pen.labelled(tr("Notes"), page.notes, MOST_NOTES)
     evidence = pen.lines_of(page.evidence)
     warnings = pen.lines_of(_warnings(page))
     headings = 2 if warnings else 1
     pen.keep_free((len(evidence) + len(warnings) + 1) * SMALL_LINE + headings * HEADING)
-    pen.heading("Levers: what each changes of the need now")
+    pen.heading(tr("Levers: what each changes of the need now"))
     pen.levers(page)
     pen.keep_free(0)
-    pen.heading("Evidence: the nearest cases that are known")
+    pen.heading(tr("Evidence: the nearest cases that are known"))
     pen.small_lines(evidence)
     if warnings:
-        pen.heading("Warnings")
+        pen.heading(tr("Warnings"))
         pen.small_lines(warnings)
     pen.foot(page.footer)
 
@@ -146,7 +147,7 @@ class _Pen:
             self._write("caption", "text", lever.saving, at, SMALL_LINE)
             for line in lines:
                 self.line("caption", "muted", line, left)
-        unsaid = [f"No room here for: {', '.join(left_out)}."] if left_out else []
+        unsaid = [tr("No room here for: {levers}.").format(levers=", ".join(left_out))] if left_out else []
         for line in self.lines_of([*page.other_levers, *unsaid]):
             self.line("caption", "muted", line)
 
@@ -165,7 +166,7 @@ def _warnings(page: Sheet) -> list[str]:
     """The first warnings, and the fields that the others are about."""
     words = [f"{field}: {what}" for field, what in page.warnings[:MOST_WARNINGS]]
     more = dict.fromkeys(field for field, _ in page.warnings[MOST_WARNINGS:])
-    return [*words, f"More of them about: {', '.join(more)}."] if more else words
+    return [*words, tr("More of them about: {fields}.").format(fields=", ".join(more))] if more else words
 
 
 def _verdict(pen: _Pen, page: Sheet) -> None:
@@ -177,11 +178,11 @@ def _verdict(pen: _Pen, page: Sheet) -> None:
 
 def _chart(pen: _Pen, chart: StackChart) -> None:
     look, painter = pen.look, pen.painter
-    pen.line(
-        "caption",
-        "muted",
-        f"Memory on each device, by instant of {'the first' if chart.first_step else 'a later'} step",
+    first, later = (
+        tr("Memory on each device, by instant of the first step"),
+        tr("Memory on each device, by instant of a later step"),
     )
+    pen.line("caption", "muted", first if chart.first_step else later)
     left, top = row_labels_width(chart, look), pen.y + SMALL_LINE + 6
     area = QRectF(left, top, pen.width - left, BARS_HEIGHT - axis_height(pen.look))
     scale = Scale(0.0, end_of_axis(chart, look, area.width()), area.left(), area.right())

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QPainter, QPen, QPolygonF
 
-from memplan import TERM_LOOKS, format_bytes, text_on
+from memplan import TERM_LOOKS, format_bytes, text_on, translated
 from memplan_gui.charts.axis import paint_grid
 from memplan_gui.charts.legend import paint_diamond
 from memplan_gui.charts.look import ChartLook, TextKind, fill_term, hatch
 from memplan_gui.charts.row_pieces import clear_line
 from memplan_gui.charts.scale import Scale, axis_end
+from memplan_gui.presenters.labels import peak_figure, usable_words
 from memplan_gui.presenters.stack import Bar, Segment, StackChart
 
 MOST_BAR_HEIGHT = 44.0
@@ -98,7 +99,7 @@ def end_of_axis(chart: StackChart, look: ChartLook, width: float) -> float:
 def total_text(chart: StackChart, total: int, *, peak: bool) -> str:
     """What stands behind a bar: its length; the unit and a word at the peak alone."""
     text = format_bytes(total, chart.unit)
-    return f"{text}  peak" if peak else text.split(" ")[0]
+    return peak_figure(text) if peak else text.split(" ")[0]
 
 
 def paint_stack(painter: QPainter, marks: StackMarks, *, clip: bool) -> None:
@@ -168,7 +169,7 @@ def _paint_segment_label(painter: QPainter, marks: StackMarks, rect: QRectF, seg
     if rect.left() < line < rect.right():  # the usable line must not cross the words: they go to its wider side
         left, right = line - rect.left(), rect.right() - line
         rect = QRectF(rect.left() if left > right else line, rect.top(), max(left, right), rect.height())
-    name, value, look = segment.term, format_bytes(segment.size, marks.chart.unit).split(" ")[0], marks.look
+    name, value, look = translated(segment.term), format_bytes(segment.size, marks.chart.unit).split(" ")[0], marks.look
     room = rect.width() - 2 * LABEL_PADDING
     text = next((text for text in (f"{name} {value}", value) if look.width("caption", text) <= room), "")
     if not text or look.height("caption") > rect.height():
@@ -224,8 +225,8 @@ def _paint_usable_label(painter: QPainter, marks: StackMarks) -> None:
     x = marks.scale.x(marks.chart.usable)
     if not marks.area.left() <= x <= marks.area.right():
         return
-    look, figure = marks.look, format_bytes(marks.chart.usable, marks.chart.unit)
-    text = look.elided("caption", f"{figure} usable · {marks.chart.device}", marks.area.width())
+    look, chart = marks.look, marks.chart
+    text = look.elided("caption", usable_words(chart.usable, chart.unit, chart.device), marks.area.width())
     width, height = look.width("caption", text), look.height("caption")
     left = min(max(x - width / 2, marks.area.left()), marks.area.right() - width)
     painter.setPen(look.colour("text"))

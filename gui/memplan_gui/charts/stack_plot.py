@@ -9,7 +9,7 @@ from PySide6.QtCore import QEasingCurve, QEvent, QPointF, QRectF, QSize, Qt, QTi
 from PySide6.QtGui import QFocusEvent, QKeyEvent, QPainter, QResizeEvent, QWheelEvent
 from PySide6.QtWidgets import QGraphicsObject, QStyle, QStyleOptionGraphicsItem, QWidget
 
-from memplan import Unit
+from memplan import Unit, tr
 from memplan_gui.charts.axis import AXIS_HEIGHT, PIXELS_PER_TICK
 from memplan_gui.charts.look import ChartLook
 from memplan_gui.charts.scale import Scale, is_far_too_wide, is_too_wide, value_ticks
@@ -112,8 +112,8 @@ class StackPlot(pg.PlotWidget):
         self.scene().sigMouseMoved.connect(self._mouse_moved)
         self.scene().sigMouseClicked.connect(self._mouse_clicked)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self.setAccessibleName("Memory by instant, chart")
-        self.viewport().setAccessibleName("Memory by instant, chart")
+        self.setAccessibleName(tr("Memory by instant, chart"))
+        self.viewport().setAccessibleName(tr("Memory by instant, chart"))
         self.restyle(look)
 
     def _prepare_axes(self) -> None:

@@ -6,6 +6,7 @@ from PySide6.QtCore import QRectF, QSize, Signal
 from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QWidget
 
+from memplan import tr
 from memplan_gui.charts.axis import axis_height, paint_axis
 from memplan_gui.charts.look import ChartLook
 from memplan_gui.charts.scale import Scale
@@ -27,7 +28,7 @@ class StillStack(QWidget):
         self._chart: StackChart | None = None
         self._was_painted = False
         self.setMinimumSize(LEAST_CHART.width(), scaled(LEAST_CHART.height()))
-        self.setAccessibleName("Memory by instant, chart")
+        self.setAccessibleName(tr("Memory by instant, chart"))
 
     def show_chart(self, chart: StackChart | None, look: ChartLook) -> None:
         """Show another chart."""

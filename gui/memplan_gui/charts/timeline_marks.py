@@ -11,10 +11,11 @@ from itertools import groupby, pairwise
 from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QPainter, QPen, QPolygonF
 
-from memplan import TERM_LOOKS, format_bytes, text_on
+from memplan import TERM_LOOKS, format_bytes, text_on, tr_later, translated
 from memplan_gui.charts.areas import draw_hatch, hatch_area, hatch_lines
 from memplan_gui.charts.look import ChartLook
 from memplan_gui.charts.scale import Scale, axis_end, value_ticks
+from memplan_gui.presenters.labels import peak_figure, usable_words
 from memplan_gui.presenters.timeline import Moment, Span, TimelineChart
 
 PIXELS_PER_TICK = 34
@@ -25,7 +26,12 @@ LEAST_TOOTH = 8.0
 """Pixels of a layer."""
 LEAST_HATCHED = 4.0
 """Pixels of a band; in a lower one hatching is noise."""
-SHORT = {"Optimizer step": ("Optimizer", "Step"), "Backward": ("Back",), "Forward": ("Fwd",), "Loaded": ("Load",)}
+SHORT = {
+    "Optimizer step": (tr_later("Optimizer"), tr_later("Step")),
+    "Backward": (tr_later("Back"),),
+    "Forward": (tr_later("Fwd"),),
+    "Loaded": (tr_later("Load"),),
+}
 
 
 @dataclass(frozen=True)
@@ -210,7 +216,7 @@ def _paint_parts(painter: QPainter, marks: TimelineMarks) -> None:
 def _write_title(painter: QPainter, marks: TimelineMarks, span: Span, place: QRectF) -> None:
     """The longest of a part's titles that has room."""
     look = marks.look
-    for title in (span.title, *SHORT.get(span.title, ())):
+    for title in map(translated, (span.title, *SHORT.get(span.title, ()))):
         if look.width("caption", title) <= place.width() - 4:
             painter.setPen(look.colour("text"))
             look.write(painter, "caption", title, place, "centre")
@@ -228,7 +234,7 @@ def _paint_usable(painter: QPainter, marks: TimelineMarks) -> None:
     place = QRectF(area.left() + 8, y - height - 4, area.width(), height)
     if place.intersects(peak):
         place.setRight(peak.left() - 12)
-    text = look.elided("caption", f"{format_bytes(chart.usable, chart.unit)} usable · {chart.device}", place.width())
+    text = look.elided("caption", usable_words(chart.usable, chart.unit, chart.device), place.width())
     place.setWidth(look.width("caption", text))
     painter.fillRect(place.adjusted(-4, -1, 4, 1), look.colour("window"))
     painter.setPen(look.colour("text"))
@@ -236,7 +242,7 @@ def _paint_usable(painter: QPainter, marks: TimelineMarks) -> None:
 
 
 def _peak_text(marks: TimelineMarks) -> str:
-    return f"{format_bytes(marks.chart.fullest.total, marks.chart.unit)}  peak"
+    return peak_figure(format_bytes(marks.chart.fullest.total, marks.chart.unit))
 
 
 def _peak_place(marks: TimelineMarks) -> QRectF:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from memplan import Estimate, MemplanError, Scenario, facts_at, format_count, number
+from memplan import Estimate, MemplanError, Scenario, facts_at, format_count, number, tr, translated
 
 ROWS_FOR_SECTION: dict[str, tuple[str, ...]] = {
     "model": ("model.catalog", "model.name"),
@@ -59,21 +59,22 @@ def field_words(path: str, row: str) -> str:
         facts = facts_at(Scenario, path)
     except MemplanError:
         return ""
-    return "" if facts.section else f"{facts.title}: "
+    return "" if facts.section else f"{translated(facts.title)}: "
 
 
 def model_caption(estimate: Estimate) -> str:
     """How large the model is, and how much of it trains."""
     parameters = estimate.parameters
-    words = [f"{format_count(parameters.total)} parameters"]
+    words = [tr("{count} parameters").format(count=format_count(parameters.total))]
     if parameters.active != parameters.total:
-        words.append(f"{format_count(parameters.active)} active")
+        words.append(tr("{count} active").format(count=format_count(parameters.active)))
     if parameters.trainable == parameters.total:
-        words.append("all trained")
+        words.append(tr("all trained"))
     elif parameters.trainable:
-        words.append(f"{format_count(parameters.trainable)} trained ({_share(parameters.trainable, parameters.total)})")
+        share = _share(parameters.trainable, parameters.total)
+        words.append(tr("{count} trained ({share})").format(count=format_count(parameters.trainable), share=share))
     else:
-        words.append("none trained")
+        words.append(tr("none trained"))
     return " · ".join(words)
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from memplan import Unit, format_bytes
+from memplan import Unit, format_bytes, tr_later
 from memplan_gui.presenters.cells import Amounts, Cells
+from memplan_gui.presenters.labels import term_title
 from memplan_gui.presenters.stack import StackChart
 
-TOTAL = "total"
+TOTAL = tr_later("total")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +30,7 @@ class Breakdown:
 
     def row_title(self, row: int) -> str:
         """What a row is about."""
-        return self.terms[row][:1].upper() + self.terms[row][1:]
+        return term_title(self.terms[row])
 
 
 def breakdown(chart: StackChart) -> Breakdown:

@@ -7,7 +7,7 @@ import io
 import re
 from dataclasses import dataclass
 
-from memplan import UNIT_NAMES, Unit, format_bytes
+from memplan import UNIT_NAMES, Unit, format_bytes, tr
 
 _SPECIAL = re.compile(r"([\\`*_\[\]<>|])")
 _FORMULA_SIGNS = ("=", "+", "-", "@", "\t", "\r")
@@ -23,7 +23,7 @@ class Amounts:
     @property
     def name(self) -> str:
         """What the figures are."""
-        return UNIT_NAMES[self.unit] if self.unit else "bytes"
+        return UNIT_NAMES[self.unit] if self.unit else tr("bytes")
 
     def figure(self, num_bytes: int) -> str:
         """An amount without its unit.

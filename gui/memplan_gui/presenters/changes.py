@@ -6,14 +6,28 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
-from memplan import CHANGES_ORDER, Change, ChangedField, Estimate, Unit, format_bytes, peak_words
+from memplan import (
+    CHANGES_ORDER,
+    Change,
+    ChangedField,
+    Estimate,
+    Unit,
+    format_bytes,
+    peak_words,
+    tr,
+    tr_later,
+    translated,
+)
 from memplan_gui.presenters.cells import Amounts, Cells
 from memplan_gui.presenters.compare import value_text
 from memplan_gui.presenters.make_fit import FigureRows
 from memplan_gui.presenters.waterfall import Waterfall, WaterfallRow, part_row, whole_row
 
-CHANGE_TITLES = ("Change", "From", "To", "Of the peak", "Peak then", "Where")
-START = "Start"
+CHANGE_TITLES = (
+    *(tr_later("Change"), tr_later("From"), tr_later("To")),
+    *(tr_later("Of the peak"), tr_later("Peak then"), tr_later("Where")),
+)
+START = tr_later("Start")
 MOST_FIELDS = 2
 """Of a step, that its title names."""
 MOST_NAMED = 4
@@ -37,16 +51,26 @@ def change_waterfall(way: Sequence[Change], names: tuple[str, str], unit: Unit) 
 def change_sentence(way: Sequence[Change], names: tuple[str, str], unit: Unit) -> str:
     """How much more or less the second needs, and the changes that count most, in their order."""
     if len(way) == 1:
-        return f"“{names[0]}” and “{names[1]}” are set up alike."
+        return tr("“{one}” and “{other}” are set up alike.").format(one=names[0], other=names[1])
     start, end = (step.estimate.need_bytes for step in (way[0], way[-1]))
-    ends = f"from {format_bytes(start, unit)} (“{names[0]}”) to {format_bytes(end, unit)} (“{names[1]}”)"
     moving = [step for step in way[1:] if step.change_bytes]
     largest = sorted(moving, key=lambda step: -abs(step.change_bytes))[:MOST_NAMED]
     parts = [f"{step_title(step, unit)} ({_signed(step.change_bytes, unit)})" for step in moving if step in largest]
     more = len(moving) - len(parts)
-    listed = "; ".join([*parts, *([f"{more} more"] if more else [])])
-    verb = "falls" if end < start else "grows" if end > start else "stays the same,"
-    return f"The peak {verb} {ends}: {listed}." if listed else f"The peak {verb} {ends}: nothing that differs moves it."
+    listed = "; ".join([*parts, *([tr("{count} more").format(count=more)] if more else [])])
+    if end == start:
+        words = tr("The peak stays the same, from {before} (“{one}”) to {after} (“{other}”): {changes}.")
+    elif end < start:
+        words = tr("The peak falls from {before} (“{one}”) to {after} (“{other}”): {changes}.")
+    else:
+        words = tr("The peak grows from {before} (“{one}”) to {after} (“{other}”): {changes}.")
+    return words.format(
+        before=format_bytes(start, unit),
+        one=names[0],
+        after=format_bytes(end, unit),
+        other=names[1],
+        changes=listed or tr("nothing that differs moves it"),
+    )
 
 
 def _signed(num_bytes: int, unit: Unit) -> str:
@@ -55,9 +79,12 @@ def _signed(num_bytes: int, unit: Unit) -> str:
 
 def step_title(step: Change, unit: Unit) -> str:
     """What a step sets: its first fields with their values, and how many more there are."""
-    named = [f"{one.title}: {_value(one, step.estimate, one.after, unit)}" for one in step.fields[:MOST_FIELDS]]
+    named = [
+        f"{translated(one.title)}: {_value(one, step.estimate, one.after, unit)}" for one in step.fields[:MOST_FIELDS]
+    ]
     more = len(step.fields) - len(named)
-    return ", ".join(named) + (f" and {more} more" if more else "")
+    listed = ", ".join(named)
+    return tr("{changes} and {count} more").format(changes=listed, count=more) if more else listed
 
 
 def change_rows(way: Sequence[Change], unit: Unit) -> FigureRows:
@@ -67,9 +94,11 @@ def change_rows(way: Sequence[Change], unit: Unit) -> FigureRows:
 
 def change_cells(way: Sequence[Change], amounts: Amounts) -> Cells:
     """The table as it leaves the window; what the order means stands under it."""
-    change, old, new, part, then, where = CHANGE_TITLES
+    change, old, new, part, then, where = map(translated, CHANGE_TITLES)
     titles = (change, old, new, amounts.titled(part), amounts.titled(then), where)
-    return Cells(titles, tuple(_cells(before, step, amounts) for before, step in _pairs(way)), CHANGES_ORDER)
+    return Cells(
+        titles, tuple(_cells(before, step, amounts) for before, step in _pairs(way)), translated(CHANGES_ORDER)
+    )
 
 
 def _pairs(way: Sequence[Change]) -> Iterator[tuple[Change, Change]]:
@@ -82,7 +111,7 @@ def _cells(before: Change, step: Change, amounts: Amounts) -> tuple[str, ...]:
     olds = (_value(field, before.estimate, field.before, unit) for field in step.fields)
     news = (_value(field, step.estimate, field.after, unit) for field in step.fields)
     return (
-        ", ".join(field.title for field in step.fields) or START,
+        ", ".join(translated(field.title) for field in step.fields) or translated(START),
         ", ".join(olds),
         ", ".join(news),
         amounts.signed(step.change_bytes) if step.fields else "",
@@ -95,7 +124,7 @@ def _value(field: ChangedField, estimate: Estimate, value: Any, unit: Unit) -> s
     """A value by its name; an estimate knows those of model and device."""
     if field.path in ("model", "hardware.device"):
         return estimate.model_name if field.path == "model" else estimate.device_name
-    return "a run" if field.path == "measured" else value_text(field.path, value, unit)
+    return tr("a run") if field.path == "measured" else value_text(field.path, value, unit)
 
 
 def _whole(name: str, step: Change, unit: Unit) -> WaterfallRow:
@@ -107,7 +136,9 @@ def _whole(name: str, step: Change, unit: Unit) -> WaterfallRow:
 def _part(before: Change, after: Change, unit: Unit) -> WaterfallRow:
     title, ends = step_title(after, unit), (before.estimate, after.estimate)
     where = peak_words(after.estimate)
-    moved = f"; the peak is then {where}" if peak_words(before.estimate) != where else ""
-    tip = f"{title} changes the peak by {_signed(after.change_bytes, unit)}{moved}."
+    words = tr("{change} changes the peak by {amount}.")
+    if peak_words(before.estimate) != where:
+        words = tr("{change} changes the peak by {amount}; the peak is then {when}.")
+    tip = words.format(change=title, amount=_signed(after.change_bytes, unit), when=where)
     terms = before.estimate.peak.bytes_by_term, after.estimate.peak.bytes_by_term
     return part_row(title, terms, (ends[0].need_bytes, ends[1].need_bytes), after.estimate.verdict, tip, unit)

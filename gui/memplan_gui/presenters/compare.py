@@ -21,16 +21,20 @@ from memplan import (
     format_bytes,
     instant_words,
     number,
+    tr,
+    tr_later,
+    translated,
     value_at,
 )
 from memplan_gui.charts.scale import grouped
 from memplan_gui.presenters.cells import Amounts, Cells
+from memplan_gui.presenters.labels import term_title
 from memplan_gui.presenters.stack import Bar, bar
 from memplan_gui.presenters.verdict import ICONS
 from memplan_gui.presenters.words import bytes_text, fraction_text
 
 NOT_KNOWN = "–"
-ONE_ALONE = "One scenario, so nothing to compare yet. Duplicate it (Ctrl+D) and change the copy."
+ONE_ALONE = tr_later("One scenario, so nothing to compare yet. Duplicate it (Ctrl+D) and change the copy.")
 UNKNOWN_ICON = "verdict-unknown"
 
 
@@ -120,7 +124,7 @@ def difference_rows(scenarios: Sequence[Scenario], compared: Sequence[Compared],
     first = scenarios[0]
     if any(one.model != first.model for one in scenarios):
         models = tuple(one.estimate.model_name if one.estimate else NOT_KNOWN for one in compared)
-        yield ComparedRow("Model", models, differs=True)
+        yield ComparedRow(tr("Model"), models, differs=True)
     for path in _paths(first):
         if path == "name" or path.startswith("model."):
             continue
@@ -128,7 +132,7 @@ def difference_rows(scenarios: Sequence[Scenario], compared: Sequence[Compared],
         if any(value != values[0] for value in values):
             names = [one.estimate.device_name if one.estimate else "" for one in compared]
             cells = names if path == "hardware.device" else [value_text(path, value, unit) for value in values]
-            yield ComparedRow(facts_at(Scenario, path).title, tuple(cells), differs=True)
+            yield ComparedRow(translated(facts_at(Scenario, path).title), tuple(cells), differs=True)
 
 
 def value_text(path: str, value: Any, unit: Unit) -> str:
@@ -137,7 +141,7 @@ def value_text(path: str, value: Any, unit: Unit) -> str:
     if value is None:
         return NOT_KNOWN
     if isinstance(value, bool):
-        return "yes" if value else "no"
+        return tr("yes") if value else tr("no")
     if field.unit == "bytes":
         return bytes_text(value, unit)
     if isinstance(value, int):
@@ -145,17 +149,17 @@ def value_text(path: str, value: Any, unit: Unit) -> str:
     if isinstance(value, float):
         return fraction_text(value)
     if isinstance(value, tuple):
-        return ", ".join(map(str, value)) or "none"
-    return choice_title(path.rpartition(".")[2], str(value))
+        return ", ".join(map(str, value)) or tr("none")
+    return translated(choice_title(path.rpartition(".")[2], str(value)))
 
 
 def bar_words(one: Compared, unit: Unit) -> str:
     """What stands beside the mouse over a scenario's bar: its terms, largest first."""
     if one.estimate is None:
-        return f"{one.name}: no estimate"
+        return tr("{scenario}: no estimate").format(scenario=one.name)
     sizes = sorted(one.estimate.peak.bytes_by_term.items(), key=lambda pair: -pair[1])
     lines = [f"{one.name}, {instant_words(one.estimate.peak)}"]
-    return "\n".join([*lines, *(f"{term}: {format_bytes(size, unit)}" for term, size in sizes)])
+    return "\n".join([*lines, *(f"{translated(term)}: {format_bytes(size, unit)}" for term, size in sizes)])
 
 
 def comparison_cells(compared: Comparison, amounts: Amounts) -> Cells:
@@ -166,12 +170,12 @@ def comparison_cells(compared: Comparison, amounts: Amounts) -> Cells:
         return (amounts.titled(title), *(amounts.figure(of(one)) if one else "" for one in known))
 
     rows = [
-        ("Verdict", *(VERDICT_TITLES[one.verdict] if one else "" for one in known)),
-        sizes("Peak", lambda one: one.peak.total_bytes),
-        sizes("Need from", lambda one: one.need.low),
-        sizes("Need to", lambda one: one.need.high),
-        sizes("Usable", lambda one: one.usable_bytes),
-        ("Fullest", *(instant_words(one.peak) if one else "" for one in known)),
+        (tr("Verdict"), *(translated(VERDICT_TITLES[one.verdict]) if one else "" for one in known)),
+        sizes(tr("Peak"), lambda one: one.peak.total_bytes),
+        sizes(tr("Need from"), lambda one: one.need.low),
+        sizes(tr("Need to"), lambda one: one.need.high),
+        sizes(tr("Usable"), lambda one: one.usable_bytes),
+        (tr("Fullest"), *(instant_words(one.peak) if one else "" for one in known)),
         *((row.title, *row.cells) for row in compared.rows if row.differs),
         *(sizes(row.title, partial(_size_of, row.term)) for row in compared.rows if row.term),
     ]
@@ -184,12 +188,14 @@ def _size_of(term: TermName, estimate: Estimate) -> int:
 
 def _answer_rows(compared: Sequence[Compared], unit: Unit) -> Iterator[ComparedRow]:
     known = [one.estimate for one in compared]
-    yield ComparedRow("Verdict", tuple(VERDICT_TITLES[one.verdict] if one else NOT_KNOWN for one in known))
-    yield ComparedRow("Peak", tuple(_figure(one.peak.total_bytes, unit) if one else NOT_KNOWN for one in known))
+    yield ComparedRow(
+        tr("Verdict"), tuple(translated(VERDICT_TITLES[one.verdict]) if one else NOT_KNOWN for one in known)
+    )
+    yield ComparedRow(tr("Peak"), tuple(_figure(one.peak.total_bytes, unit) if one else NOT_KNOWN for one in known))
     bands = (f"{_figure(one.need.low, unit)} to {_figure(one.need.high, unit)}" if one else NOT_KNOWN for one in known)
-    yield ComparedRow("Need, low to high", tuple(bands))
-    yield ComparedRow("Usable", tuple(_figure(one.usable_bytes, unit) if one else NOT_KNOWN for one in known))
-    yield ComparedRow("Fullest", tuple(instant_words(one.peak) if one else NOT_KNOWN for one in known))
+    yield ComparedRow(tr("Need, low to high"), tuple(bands))
+    yield ComparedRow(tr("Usable"), tuple(_figure(one.usable_bytes, unit) if one else NOT_KNOWN for one in known))
+    yield ComparedRow(tr("Fullest"), tuple(instant_words(one.peak) if one else NOT_KNOWN for one in known))
 
 
 def _term_rows(compared: Sequence[Compared], unit: Unit) -> Iterator[ComparedRow]:
@@ -197,21 +203,22 @@ def _term_rows(compared: Sequence[Compared], unit: Unit) -> Iterator[ComparedRow
         sizes = [one.estimate.peak.bytes_by_term.get(term, 0) if one.estimate else 0 for one in compared]
         if any(sizes):
             cells = tuple(_figure(size, unit) if size else NOT_KNOWN for size in sizes)
-            yield ComparedRow(f"{term[:1].upper()}{term[1:]}", cells, term)
+            yield ComparedRow(term_title(term), cells, term)
 
 
 def _sentence(compared: Sequence[Compared], unit: Unit) -> str:
     """Which scenario needs least, and how much more the fullest needs."""
     if len(compared) < 2:
-        return ONE_ALONE
+        return translated(ONE_ALONE)
     known = [(one.estimate.need_bytes, one.name) for one in compared if one.estimate]
     if len(known) < 2:
-        return "Too few of the scenarios have an estimate to compare them."
+        return tr("Too few of the scenarios have an estimate to compare them.")
     (least, name), (most, other) = min(known), max(known)
     if least == most:
-        return f"All need the same: {format_bytes(least, unit)}."
-    more = f"{format_bytes(most - least, unit)} more, {number(most / least, '.3g')} times as much"
-    return f"“{name}” needs least: {format_bytes(least, unit)}. “{other}” needs {more}."
+        return tr("All need the same: {size}.").format(size=format_bytes(least, unit))
+    words = tr("“{one}” needs least: {least}. “{other}” needs {more} more, {times} times as much.")
+    sizes = {"least": format_bytes(least, unit), "more": format_bytes(most - least, unit)}
+    return words.format(one=name, other=other, times=number(most / least, ".3g"), **sizes)
 
 
 def _figure(num_bytes: int, unit: Unit) -> str:

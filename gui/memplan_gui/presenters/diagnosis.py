@@ -23,10 +23,13 @@ from memplan import (
     source_words,
     stated_rows,
     tensor_sentence,
+    tr,
+    tr_later,
+    translated,
     unread_sentence,
 )
 
-HOW = (
+HOW = tr_later(
     "Paste an out-of-memory message, a whole log or the text of a screenshot: of PyTorch, MLX, JAX, TensorFlow or "
     "bitsandbytes. A log file can be dropped here."
 )
@@ -92,12 +95,12 @@ class DiagnosisPage:
 
 def diagnosis_page(found: Diagnosis, estimate: Estimate | None, unit: Unit) -> DiagnosisPage:
     """What to show of a diagnosis."""
-    rows = [("Tensor", tensor_sentence(found)), ("", other_matches_sentence(found))]
-    rows += [("Instant", instant_sentence(found)), ("Plan", found.plan_differs)]
-    rows += [("Why", f"{cause.sentence} {cause.remedy}".strip()) for cause in found.causes]
-    rows += [("Not read", note) for note in found.message.notes]
+    rows = [(tr("Tensor"), tensor_sentence(found)), ("", other_matches_sentence(found))]
+    rows += [(tr("Instant"), instant_sentence(found)), (tr("Plan"), found.plan_differs)]
+    rows += [(tr("Why"), f"{cause.sentence} {cause.remedy}".strip()) for cause in found.causes]
+    rows += [(tr("Not read"), note) for note in found.message.notes]
     stated = "; ".join(f"{title.lower()} {text}" for title, text in stated_rows(found.message))
-    rows.append(("Stated", f"{stated[:1].upper()}{stated[1:]}."))
+    rows.append((tr("Stated"), f"{stated[:1].upper()}{stated[1:]}."))
     return DiagnosisPage(
         headline=headline(found),
         source=source_words(found.message),
@@ -121,17 +124,20 @@ def _bar(found: Diagnosis, unit: Unit) -> CardBarPage | None:
     if total is None or not found.parts:
         return None
     parts = tuple(
-        BarPart(part.name, f"{part.title} {_size(part.num_bytes, unit)}", part.num_bytes) for part in found.parts
+        BarPart(part.name, f"{translated(part.title)} {_size(part.num_bytes, unit)}", part.num_bytes)
+        for part in found.parts
     )
     on_card = tuple(part for part in parts if part.name != "asked")
     asked = next((part for part in parts if part.name == "asked"), None)
-    capacity = f"{format_bytes(total.middle_bytes, unit)} in all"
+    capacity = tr("{size} in all").format(size=format_bytes(total.middle_bytes, unit))
     return CardBarPage(
         parts=on_card,
         asked=asked,
         capacity_bytes=total.middle_bytes,
         capacity_words=capacity,
-        sentence=f"The card: {', '.join(part.words for part in parts)}; {capacity}.",
+        sentence=tr("The card: {parts}; {capacity}.").format(
+            parts=", ".join(part.words for part in parts), capacity=capacity
+        ),
     )
 
 
@@ -151,12 +157,12 @@ def _place(found: Diagnosis, estimate: Estimate | None) -> tuple[InstantName, Te
 
 
 def _help(one: LeverHelp, unit: Unit) -> HelpLine:
-    enough = "enough alone" if one.is_enough else "not enough alone"
+    words = tr("saves {size}, enough alone") if one.is_enough else tr("saves {size}, not enough alone")
     return HelpLine(
         lever_id=one.offer.lever.id,
-        title=one.offer.lever.title,
-        words=f"saves {format_bytes(one.offer.saving_bytes, unit)}, {enough}",
-        price=one.offer.lever.price,
+        title=translated(one.offer.lever.title),
+        words=words.format(size=format_bytes(one.offer.saving_bytes, unit)),
+        price=translated(one.offer.lever.price),
         is_enough=one.is_enough,
     )
 
@@ -164,14 +170,16 @@ def _help(one: LeverHelp, unit: Unit) -> HelpLine:
 def levers_title(page: DiagnosisPage, applied: str = "") -> str:
     """What stands above the levers; empty without any. Once one was applied, the plan has it."""
     if applied:
-        more = " With it, these would save more:" if page.levers else ""
-        return f"{applied} is in the plan now; undo takes it out again.{more}"
+        words = tr("{lever} is in the plan now; undo takes it out again.").format(lever=applied)
+        return " ".join((words, tr("With it, these would save more:"))) if page.levers else words
     if not page.levers:
         return ""
     enough = sum(line.is_enough for line in page.levers)
     if not enough:
-        return "No lever alone would have saved this run; these save most:"
-    return "Would have saved this run:" if enough == len(page.levers) else "Would have saved this run, or part of it:"
+        return tr("No lever alone would have saved this run; these save most:")
+    if enough == len(page.levers):
+        return tr("Would have saved this run:")
+    return tr("Would have saved this run, or part of it:")
 
 
 def message_titles(reading: Reading) -> tuple[str, ...]:
@@ -180,8 +188,8 @@ def message_titles(reading: Reading) -> tuple[str, ...]:
 
 
 def _title(place: int, message: Message) -> str:
-    card = f"card {message.device}" if message.device is not None else message.kind_title
-    rank = f", rank {message.rank}" if message.rank is not None else ""
+    card = tr("card {number}").format(number=message.device) if message.device is not None else message.kind_title
+    rank = ", " + tr("rank {number}").format(number=message.rank) if message.rank is not None else ""
     asked = f", {message.asked.text}" if message.asked is not None else ""
     return f"{place}: {card}{rank}{asked}, line {number(message.line)}"
 

@@ -28,20 +28,24 @@ from memplan import (
     measured_evidence,
     nearest_evidence,
     number,
+    tr,
+    tr_later,
+    translated,
 )
 from memplan_gui.charts.scale import grouped
 from memplan_gui.presenters.cells import Cells
 
 Mode = Literal["nearest", "set_up", "family", "source"]
 MODES: tuple[tuple[str, Mode], ...] = (
-    ("Nearest", "nearest"),
-    ("Set-ups", "set_up"),
-    ("Families", "family"),
-    ("Sources", "source"),
+    (tr_later("Nearest"), "nearest"),
+    (tr_later("Set-ups"), "set_up"),
+    (tr_later("Families"), "family"),
+    (tr_later("Sources"), "source"),
 )
-KIND_TITLES = {"traced": "Trace", "measured": "Device"}
+GROUP_TITLES = {"set_up": tr_later("Set-up"), "family": tr_later("Family"), "source": tr_later("Source")}
+KIND_TITLES = {"traced": tr_later("Trace"), "measured": tr_later("Device")}
 PEAK = "peak"
-NO_DIFFERENCE = "nothing that counts"
+NO_DIFFERENCE = tr_later("nothing that counts")
 EXACT = 0.00005
 """Errors are known to a hundredth of a percent."""
 
@@ -75,12 +79,12 @@ def evidence_table(scenario: Scenario, mode: Mode, unit: Unit, nearest: Sequence
         MemplanError: the scenario's model is none.
     """
     if mode == "nearest":
-        name = UNIT_NAMES[unit]
-        headers = ("Case", "Kind", f"Known, {name}", "Estimate", "Off by", "Different there", "Source")
+        known = tr("Known, {unit}").format(unit=UNIT_NAMES[unit])
+        headers = (tr("Case"), tr("Kind"), known, tr("Estimate"), tr("Off by"), tr("Different there"), tr("Source"))
         lines = tuple(_case_line(row, scenario, unit) for row in nearest)
         return EvidenceTable(headers, (2, 3, 4), lines)
-    title = next(title for title, name in MODES if name == mode).removesuffix("s")
-    headers = (title.replace("Familie", "Family"), "Kind", "Cases", "Median", "95%", "Worst", "Worst case")
+    titles = (tr("Kind"), tr("Cases"), tr("Median"), "95%", tr("Worst"), tr("Worst case"))
+    headers = (translated(GROUP_TITLES[mode]), *titles)
     own = evidence_group_name(scenario, mode)
     return EvidenceTable(headers, (2, 3, 4, 5), tuple(_group_line(group, own) for group in _groups(mode)))
 
@@ -100,12 +104,14 @@ def own_sentence(estimate: Estimate | None, rows: Sequence[EvidenceRow], scenari
         return words.strip()
     nearest = rows[0]
     differs = ", ".join(evidence_differences(nearest, scenario))
-    there = f"has another set-up ({differs}); there" if differs else "is of this very set-up;"
     errors = [abs(row.error) for row in rows]
-    return (
-        f"{words}The nearest trace {there} the estimate is {_off(nearest.error)}. The nearest {len(rows)} cases "
-        f"are off by {_percent(statistics.median(errors))} in the median, {_percent(max(errors))} at most."
+    own = tr("The nearest trace is of this very set-up; the estimate is {off}.")
+    other = tr("The nearest trace has another set-up ({differs}); there the estimate is {off}.")
+    nearest_words = (other if differs else own).format(differs=differs, off=_off(nearest.error))
+    all_words = tr("The nearest {count} cases are off by {median} in the median, {worst} at most.").format(
+        count=len(rows), median=_percent(statistics.median(errors)), worst=_percent(max(errors))
     )
+    return f"{words}{nearest_words} {all_words}"
 
 
 @cache
@@ -117,9 +123,14 @@ def all_sentence() -> str:
         median, worst = statistics.median(errors), max(errors)
         name = what.partition(",")[0]
         name = name[:1].lower() + name[1:]
-        parts.append(f"{grouped(len(errors))} {name}: {_percent(median)} off in the median, {_percent(worst)} at most")
+        words = tr("{count} {cases}: {median} off in the median, {worst} at most")
+        parts.append(
+            words.format(count=grouped(len(errors)), cases=name, median=_percent(median), worst=_percent(worst))
+        )
     verdicts = measured_evidence().verdicts
-    verdict = f"verdicts on devices: {verdicts.right} right, {verdicts.tight} tight, {len(verdicts.wrong)} wrong"
+    verdict = tr("verdicts on devices: {right} right, {tight} tight, {wrong} wrong").format(
+        right=verdicts.right, tight=verdicts.tight, wrong=len(verdicts.wrong)
+    )
     return "; ".join([*parts, verdict]) + "."
 
 
@@ -137,13 +148,17 @@ def _groups(mode: Mode) -> tuple[EvidenceGroup, ...]:
 def _case_line(row: EvidenceRow, scenario: Scenario, unit: Unit) -> EvidenceLine:
     title = row.title
     off = [f"{name.replace('_', ' ')} {_signed(error)}" for name, error in row.errors.items() if not _is_exact(error)]
-    instants = f"Off by instant: {', '.join(off)}." if off else "Exact to 0.01% at every instant that is known."
-    what = f"{row.set_up}: {format_count(row.parameters)} parameters, {grouped(row.tokens)} tokens"
-    differs = ", ".join(evidence_differences(row, scenario)) or NO_DIFFERENCE
-    lines = [f"{what}. Different there: {differs}. Source: {row.source}.", instants]
+    exact = tr("Exact to 0.01% at every instant that is known.")
+    instants = tr("Off by instant: {instants}.").format(instants=", ".join(off)) if off else exact
+    what = tr("{set_up}: {parameters} parameters, {tokens} tokens").format(
+        set_up=row.set_up, parameters=format_count(row.parameters), tokens=grouped(row.tokens)
+    )
+    differs = ", ".join(evidence_differences(row, scenario)) or translated(NO_DIFFERENCE)
+    about = tr("{what}. Different there: {differs}. Source: {source}.")
+    lines = [about.format(what=what, differs=differs, source=row.source), instants]
     cells = (
         title,
-        KIND_TITLES[row.kind],
+        translated(KIND_TITLES[row.kind]),
         format_bytes(row.truth_bytes, unit).split(" ")[0],
         format_bytes(row.estimate_bytes, unit).split(" ")[0],
         _signed(row.error),
@@ -155,21 +170,22 @@ def _case_line(row: EvidenceRow, scenario: Scenario, unit: Unit) -> EvidenceLine
 
 def _group_line(group: EvidenceGroup, own: str) -> EvidenceLine:
     figure, worst = group.figures[PEAK], case_title(group.worst_case)
-    sources = f"Sources: {', '.join(group.sources)}."
+    sources = tr("Sources: {sources}.").format(sources=", ".join(group.sources))
     instants = ", ".join(
         f"{instant.replace('_', ' ')} {_percent(one.median)} / {_percent(one.worst)}"
         for instant, one in group.figures.items()
     )
+    by_instant = tr("Median and worst by instant: {instants}.").format(instants=instants)
     return EvidenceLine(
         cells=(
             group.name,
-            KIND_TITLES[group.kind],
+            translated(KIND_TITLES[group.kind]),
             grouped(group.cases),
             *(_percent(error) for error in (figure.median, figure.high, figure.worst)),
             f"{worst}, {group.worst_instant.replace('_', ' ')}",
         ),
         title=group.name,
-        detail=f"{sources}\nMedian and worst by instant: {instants}.",
+        detail=f"{sources}\n{by_instant}",
         is_own=group.name == own,
     )
 
@@ -183,7 +199,7 @@ def _signed(error: float) -> str:
 
 
 def _off(error: float) -> str:
-    return "exact to 0.01%" if _is_exact(error) else f"off by {_signed(error)}"
+    return tr("exact to 0.01%") if _is_exact(error) else tr("off by {share}").format(share=_signed(error))
 
 
 def _is_exact(error: float) -> bool:

@@ -13,12 +13,16 @@ from memplan import (
     Unit,
     catalog,
     facts_at,
+    tr,
+    tr_later,
+    tr_n,
+    translated,
     value_at,
 )
 from memplan_gui.presenters.compare import value_text
 
 WHOLE = ("training.", "hardware.")
-NOT_SAID_TITLES = ("Not said in it", "In the plan")
+NOT_SAID_TITLES = (tr_later("Not said in it"), tr_later("In the plan"))
 
 
 def note_words(note: ImportNote) -> str:
@@ -41,16 +45,20 @@ def field_text(path: str, value: Any, unit: Unit = "gib") -> str:
 
 def unsaid_rows(scenario: Scenario, found: Exported) -> tuple[tuple[str, str], ...]:
     """What a format cannot say: each field with the scenario's value."""
-    return tuple((one.title, field_text(one.path, value_at(scenario, one.path))) for one in found.unsaid)
+    return tuple((translated(one.title), field_text(one.path, value_at(scenario, one.path))) for one in found.unsaid)
 
 
 def unsaid_sentence(found: Exported, format_id: str) -> str:
     """How much that is, in words."""
     count = len(found.unsaid)
     if not count:
-        return "It says all that it is about." if about_words(format_id) else "It says all that the scenario has."
-    fields = "One field" if count == 1 else f"{count} fields"
-    return f"{fields} of the scenario it cannot say: set them elsewhere, or do without."
+        is_part = bool(about_words(format_id))
+        return tr("It says all that it is about.") if is_part else tr("It says all that the scenario has.")
+    return tr_n(
+        "One field of the scenario it cannot say: set them elsewhere, or do without.",
+        "{count} fields of the scenario it cannot say: set them elsewhere, or do without.",
+        count,
+    ).format(count=count)
 
 
 def about_words(format_id: str) -> str:
@@ -58,5 +66,8 @@ def about_words(format_id: str) -> str:
     concerns = EXPORT_FORMATS[format_id].concerns
     if set(concerns) == set(WHOLE):
         return ""
-    titles = ["Hardware" if path == "hardware." else facts_at(Scenario, path.rstrip(".")).title for path in concerns]
-    return f"Stands beside a trainer's own file; it is about: {', '.join(titles)}."
+    titles = [
+        tr("Hardware") if path == "hardware." else translated(facts_at(Scenario, path.rstrip(".")).title)
+        for path in concerns
+    ]
+    return tr("Stands beside a trainer's own file; it is about: {fields}.").format(fields=", ".join(titles))

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from memplan import Estimate, LedgerRow, Term, Unit, format_bytes
+from memplan import Estimate, LedgerRow, Term, Unit, format_bytes, tr, tr_later
 from memplan_gui.charts.scale import grouped
+from memplan_gui.presenters.labels import term_title
 from memplan_gui.presenters.stack import Bar, StackChart
 from memplan_gui.presenters.words import both_units
 
-NOTHING_PINNED = "Click a segment of the chart, or a figure of the breakdown, to see how it comes about."
+NOTHING_PINNED = tr_later("Click a segment of the chart, or a figure of the breakdown, to see how it comes about.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +52,7 @@ def explanation(estimate: Estimate, chart: StackChart, row: int, name: str) -> E
     size = next((segment.size for segment in bar.segments if segment.term == name), 0)
     return Explanation(
         term=name,
-        title=name[:1].upper() + name[1:],
+        title=term_title(name),
         figure=figure_words(size, bar, chart.unit),
         exact=both_units(size),
         formula=as_sentence(term.formula),
@@ -63,7 +64,9 @@ def explanation(estimate: Estimate, chart: StackChart, row: int, name: str) -> E
 def figure_words(size: int, bar: Bar, unit: Unit) -> str:
     """A segment's size, and its share of the bar that it is part of."""
     where = f"{bar.title.lower()} ({bar.where})" if bar.where else bar.title.lower()
-    return f"{format_bytes(size, unit)} at {where}, {size / max(bar.total, 1):.0%} of {format_bytes(bar.total, unit)}"
+    share, whole = f"{size / max(bar.total, 1):.0%}", format_bytes(bar.total, unit)
+    words = tr("{size} at {where}, {share} of {whole}")
+    return words.format(size=format_bytes(size, unit), where=where, share=share, whole=whole)
 
 
 def hover_words(estimate: Estimate, chart: StackChart, row: int, name: str) -> tuple[str, str, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from memplan import COUNTS_IN_TOKENS, FieldFacts, number
+from memplan import COUNTS_IN_TOKENS, FieldFacts, number, tr, translated
 
 MOST_CHOICES = 9
 """Of more, a list is quicker to read in the field itself."""
@@ -23,31 +23,37 @@ def field_help(facts: FieldFacts, choices: Sequence[str] = ()) -> str:
     """
     takes = _takes(facts, choices)
     may_be_empty = facts.optional and facts.kind in ("whole number", "number", "text")
-    empty = " May be left empty." if may_be_empty and "empty" not in facts.description else ""
-    return f"{facts.description} {takes}".rstrip() + empty
+    empty = tr("May be left empty.") if may_be_empty and "empty" not in facts.description else ""
+    return " ".join(filter(None, (translated(facts.description), takes, empty)))
 
 
 def _takes(facts: FieldFacts, choices: Sequence[str]) -> str:
     if facts.kind == "choice":
-        return f"One of: {', '.join(choices)}." if len(choices) <= MOST_CHOICES else ""
+        return tr("One of: {choices}.").format(choices=", ".join(choices)) if len(choices) <= MOST_CHOICES else ""
     if facts.kind == "number":
-        return f"In per cent, {_range(facts, 100)}."
+        return tr("In per cent, {range}.").format(range=_range(facts, 100))
     if facts.kind == "names":
         words = ", ".join(facts.choices)
-        return f"{words}, or names with commas between them." if words else "Names with commas between them."
+        some = tr("{words}, or names with commas between them.").format(words=words)
+        return some if words else tr("Names with commas between them.")
     if facts.kind != "whole number":
         return ""
     if facts.unit == "bytes":
-        return "An amount of memory, such as 1.5 GiB or 800 MiB."
-    of_unit = f" of {facts.unit}" if facts.unit else ""
-    forms = f": {COUNTS_IN_TOKENS}" if facts.unit == "tokens" else ""
-    return f"A whole number{of_unit}, {_range(facts)}{forms}."
+        return tr("An amount of memory, such as 1.5 GiB or 800 MiB.")
+    if facts.unit == "tokens":
+        words = tr("A whole number of tokens, {range}: {forms}.")
+        return words.format(range=_range(facts), forms=translated(COUNTS_IN_TOKENS))
+    words = tr("A whole number of {unit}, {range}.") if facts.unit else tr("A whole number, {range}.")
+    return words.format(unit=translated(facts.unit), range=_range(facts))
 
 
 def _range(facts: FieldFacts, times: int = 1) -> str:
     low = facts.minimum if facts.minimum is not None else facts.above
     high = facts.maximum if facts.maximum is not None else facts.below
-    words = f"{'above' if facts.minimum is None else 'from'} {number((low or 0) * times)}"
     if high is None:
-        return words
-    return f"{words} to {'below ' if facts.maximum is None else ''}{number(high * times)}"
+        words = tr("above {low}") if facts.minimum is None else tr("from {low}")
+    elif facts.maximum is None:
+        words = tr("above {low} to below {high}") if facts.minimum is None else tr("from {low} to below {high}")
+    else:
+        words = tr("above {low} to {high}") if facts.minimum is None else tr("from {low} to {high}")
+    return words.format(low=number((low or 0) * times), high=number((high or 0) * times))

@@ -19,6 +19,9 @@ from memplan import (
     format_bytes,
     limit_words,
     ranked_fits,
+    tr,
+    tr_later,
+    translated,
 )
 from memplan_gui.charts.scale import grouped
 from memplan_gui.presenters.cells import Amounts, Cells
@@ -28,7 +31,10 @@ FAVOURITE, VERDICT, DEVICE, USABLE, NEED, FREE, FEWEST, NODES, BATCH, TOKENS = r
 COSTLY = (FEWEST, NODES, BATCH, TOKENS)
 """What is searched for device by device; the rest follows from one walk."""
 AMOUNTS = (USABLE, NEED, FREE)
-TITLES = ("Favourite", "Verdict", "Device", "Usable", "Need", "Free", "Fewest", "In nodes", "Batch", "Tokens")
+TITLES = (
+    *(tr_later("Favourite"), tr_later("Verdict"), tr_later("Device"), tr_later("Usable"), tr_later("Need")),
+    *(tr_later("Free"), tr_later("Fewest"), tr_later("In nodes"), tr_later("Batch"), tr_later("Tokens")),
+)
 """What the columns are called."""
 NOT_YET = "…"
 NONE_HOLDS = "–"
@@ -37,22 +43,22 @@ ROOM_FOR_CAPACITY = 1.8
 LAST = float("inf")
 
 CLASSES = {
-    "datacentre": "Data centre",
-    "workstation": "Workstation",
-    "consumer": "Consumer",
-    "unified": "Unified memory",
+    "datacentre": tr_later("Data centre"),
+    "workstation": tr_later("Workstation"),
+    "consumer": tr_later("Consumer"),
+    "unified": tr_later("Unified memory"),
 }
 TIPS = (
-    "Favourites: a click or the space bar marks a device.",
-    "Whether the need's band lies within what the device gives.",
-    "Enter or a double click takes the device into the plan.",
-    "What a process can get: the device's memory less what its driver, other programs and the headroom take.",
-    "The need's band, low to high, against what each device gives.",
-    "What is usable less the need.",
-    "The fewest devices of this kind that hold the run, and the sharding that does it.",
-    "The fewest devices in whole nodes that hold the run: machines are rented as they are.",
-    "The largest micro-batch that fits one device, everything else as it is.",
-    "The longest sequence that fits one device, everything else as it is.",
+    tr_later("Favourites: a click or the space bar marks a device."),
+    tr_later("Whether the need's band lies within what the device gives."),
+    tr_later("Enter or a double click takes the device into the plan."),
+    tr_later("What a process can get: the device's memory less what its driver, other programs and the headroom take."),
+    tr_later("The need's band, low to high, against what each device gives."),
+    tr_later("What is usable less the need."),
+    tr_later("The fewest devices of this kind that hold the run, and the sharding that does it."),
+    tr_later("The fewest devices in whole nodes that hold the run: machines are rented as they are."),
+    tr_later("The largest micro-batch that fits one device, everything else as it is."),
+    tr_later("The longest sequence that fits one device, everything else as it is."),
 )
 
 
@@ -143,13 +149,14 @@ _KEYS: dict[int, Callable[[FitRow], float | str]] = {
 
 def full_title(column: int, unit: Unit) -> str:
     """What a column is called away from the table, where its unit must be said."""
-    return f"{TITLES[column]}, {UNIT_NAMES[unit]}" if column in AMOUNTS else TITLES[column]
+    title = translated(TITLES[column])
+    return f"{title}, {UNIT_NAMES[unit]}" if column in AMOUNTS else title
 
 
 def shown_words(shown: int, every: int, unit: Unit) -> str:
     """How many rows are shown, and the unit of their amounts: "3 of 166 · in GiB"."""
-    count = "" if shown == every else f"{shown} of {every} · "
-    return f"{count}in {UNIT_NAMES[unit]}"
+    count = "" if shown == every else tr("{shown} of {all}").format(shown=shown, all=every) + " · "
+    return count + tr("in {unit}").format(unit=UNIT_NAMES[unit])
 
 
 def cell(row: FitRow, column: int, unit: Unit) -> str:
@@ -158,7 +165,7 @@ def cell(row: FitRow, column: int, unit: Unit) -> str:
     if column == FAVOURITE:
         return "★" if row.is_favourite else ""
     if column == VERDICT:
-        return VERDICT_TITLES[fit.verdict]
+        return translated(VERDICT_TITLES[fit.verdict])
     if column == DEVICE:
         return fit.device.name
     if column == USABLE:
@@ -185,7 +192,9 @@ def _fewest(answer: DeviceAnswer, column: int) -> str:
         return NONE_HOLDS
     if column == NODES:
         return NONE_HOLDS if best.in_whole_nodes is None else grouped(best.in_whole_nodes)
-    return "1" if best.devices == 1 else f"{grouped(best.devices)} {choice_title('strategy', best.strategy)}"
+    return (
+        "1" if best.devices == 1 else f"{grouped(best.devices)} {translated(choice_title('strategy', best.strategy))}"
+    )
 
 
 def tip_of(row: FitRow, column: int, unit: Unit) -> str:
@@ -194,25 +203,27 @@ def tip_of(row: FitRow, column: int, unit: Unit) -> str:
     if column == DEVICE:
         return "\n".join([fit.device.name, *(advice.message for advice in fit.advice), *_own_notes(fit.device)])
     if column == USABLE:
-        taken = f"{both_units(fit.usable_bytes)}, after other programs and headroom"
-        return f"{taken}\nOf {format_bytes(fit.device.total_bytes, unit)}: {fit.device.usable_basis}"
+        taken = tr("{size}, after other programs and headroom").format(size=both_units(fit.usable_bytes))
+        whole = format_bytes(fit.device.total_bytes, unit)
+        return taken + "\n" + tr("Of {size}: {basis}").format(size=whole, basis=fit.device.usable_basis)
     if column in (NEED, FREE, VERDICT):
-        need = f"{format_bytes(fit.need.low, unit)} to {format_bytes(fit.need.high, unit)}"
-        return f"Needs {need} of {format_bytes(fit.usable_bytes, unit)} usable"
+        low, high = format_bytes(fit.need.low, unit), format_bytes(fit.need.high, unit)
+        usable = format_bytes(fit.usable_bytes, unit)
+        return tr("Needs {low} to {high} of {usable} usable").format(low=low, high=high, usable=usable)
     if column in (FEWEST, NODES) and answer:
         return "\n".join(fewest_lines(answer, unit))
     if column == BATCH and answer:
         return _sentence(limit_words(answer.limits.micro_batch))
     if column == TOKENS and answer:
         return _sentence(limit_words(answer.limits.sequence))
-    return TIPS[column]
+    return translated(TIPS[column])
 
 
 def fewest_lines(answer: DeviceAnswer, unit: Unit) -> list[str]:
     """How many devices each sharding takes, a line for those that are alike."""
     lines = []
     for words, alike in groupby(answer.fewest.by_strategy, key=lambda one: fewest_words(one, unit)):
-        strategies = ", ".join(choice_title("strategy", one.strategy) for one in alike)
+        strategies = ", ".join(translated(choice_title("strategy", one.strategy)) for one in alike)
         lines.append("1" if words == "1" else f"{strategies}: {words}")
     return list(dict.fromkeys(lines))
 
@@ -223,11 +234,12 @@ def detail(row: FitRow, unit: Unit) -> str:
     lines = []
     if answer is not None:
         batch, sequence = limit_words(answer.limits.micro_batch), limit_words(answer.limits.sequence)
-        lines.append(f"Micro-batch: {batch}. Sequence: {sequence}.")
+        lines.append(tr("Micro-batch: {batch}. Sequence: {sequence}.").format(batch=batch, sequence=sequence))
         states = answer.states
         alone = f"{grouped(states.devices)} × {states.capacity_bytes // 10**9} GB"
         fewest = ". ".join(fewest_lines(answer, unit))
-        lines.append(f"Fewest devices: {fewest}. For the states alone: {alone}.")
+        words = tr("Fewest devices: {fewest}. For the states alone: {alone}.")
+        lines.append(words.format(fewest=fewest, alone=alone))
     lines += [" ".join([*(advice.message for advice in fit.advice), *_own_notes(fit.device)])]
     return "\n".join(filter(None, lines))
 
@@ -239,9 +251,10 @@ def _own_notes(device: Device) -> tuple[str, ...]:
 def spoken(row: FitRow, column: int, unit: Unit) -> str:
     """A cell for a screen reader: whose it is, and what it says."""
     if column == FAVOURITE:
-        return f"{row.device.name}: {'a favourite' if row.is_favourite else 'no favourite'}"
-    own = ", the plan's own device" if row.is_own else ""
-    return f"{row.device.name}{own}: {full_title(column, unit)} {cell(row, column, unit)}"
+        words = tr("{device}: a favourite") if row.is_favourite else tr("{device}: no favourite")
+        return words.format(device=row.device.name)
+    own = tr("{device}, the plan's own device") if row.is_own else "{device}"
+    return f"{own.format(device=row.device.name)}: {full_title(column, unit)} {cell(row, column, unit)}"
 
 
 def bar_end(rows: Sequence[FitRow]) -> float:
@@ -253,8 +266,11 @@ def bar_end(rows: Sequence[FitRow]) -> float:
 
 def fit_cells(rows: Iterable[FitRow], amounts: Amounts) -> Cells:
     """The table as it leaves the window."""
-    titles = ("Verdict", "Device", *map(amounts.titled, ("Usable", "Need from", "Need to", "Free")))
-    return Cells((*titles, *(TITLES[column] for column in COSTLY)), tuple(_cells(row, amounts) for row in rows))
+    sizes = (tr("Usable"), tr("Need from"), tr("Need to"), tr("Free"))
+    titles = (tr("Verdict"), tr("Device"), *map(amounts.titled, sizes))
+    return Cells(
+        (*titles, *(translated(TITLES[column]) for column in COSTLY)), tuple(_cells(row, amounts) for row in rows)
+    )
 
 
 def _cells(row: FitRow, amounts: Amounts) -> tuple[str, ...]:
@@ -265,7 +281,7 @@ def _cells(row: FitRow, amounts: Amounts) -> tuple[str, ...]:
         limits = answer.limits.micro_batch.fits, answer.limits.sequence.fits
         far = (grouped(limit) if amounts.unit else str(limit) for limit in limits)
         found = [_fewest(answer, FEWEST), _fewest(answer, NODES), *far]
-    return (VERDICT_TITLES[fit.verdict], fit.device.name, *map(amounts.figure, sizes), *found)
+    return (translated(VERDICT_TITLES[fit.verdict]), fit.device.name, *map(amounts.figure, sizes), *found)
 
 
 def with_answer(row: FitRow, answer: DeviceAnswer) -> FitRow:

@@ -6,20 +6,20 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from memplan import resource
+from memplan import resource, tr_later, translated
 from memplan_gui.presenters.help_tables import lever_sections, optimizer_table, recipe_table, shortcut_table
 from memplan_gui.presenters.labels import anchor
 
 PAGES: dict[str, str] = {
-    "start": "First steps",
-    "recipes": "Recipes",
-    "levers": "Levers",
-    "why": "Why is my number different?",
-    "glossary": "Glossary",
-    "method": "The method",
-    "articles": "The arithmetic of guides",
-    "evidence": "Evidence",
-    "keyboard": "Keyboard shortcuts",
+    "start": tr_later("First steps"),
+    "recipes": tr_later("Recipes"),
+    "levers": tr_later("Levers"),
+    "why": tr_later("Why is my number different?"),
+    "glossary": tr_later("Glossary"),
+    "method": tr_later("The method"),
+    "articles": tr_later("The arithmetic of guides"),
+    "evidence": tr_later("Evidence"),
+    "keyboard": tr_later("Keyboard shortcuts"),
 }
 """Every page by the name of its file, in the order of the contents."""
 
@@ -49,7 +49,8 @@ class HelpSection:
     @property
     def title(self) -> str:
         """What search calls it: "Checkpointing · Levers"."""
-        return PAGES[self.page] if self.level == 1 else f"{self.heading} · {PAGES[self.page]}"
+        page = translated(PAGES[self.page])
+        return page if self.level == 1 else f"{self.heading} · {page}"
 
 
 class HelpPages:

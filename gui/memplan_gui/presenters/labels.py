@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from memplan import Estimate, Scenario, choice_title, number
+from memplan import Estimate, Scenario, Unit, choice_title, format_bytes, number, tr, translated
 
 MOST_TAB_LETTERS = 32
 
@@ -15,11 +15,31 @@ def tab_text(name: str) -> str:
     >>> tab_text("QLoRA, rank 16, checkpointing, 8,192 tokens")
     'QLoRA, rank 16,…ng, 8,192 tokens'
     """
-    name = name.strip() or "unnamed"
+    name = name.strip() or tr("unnamed")
     if len(name) <= MOST_TAB_LETTERS:
         return name
     half = MOST_TAB_LETTERS // 2
     return f"{name[: half - 1].rstrip()}…{name[-half:].lstrip()}"
+
+
+def term_title(term: str) -> str:
+    """A term's name as a line begins with it.
+
+    >>> term_title("optimizer states"), term_title("KV cache")
+    ('Optimizer states', 'KV cache')
+    """
+    words = translated(term)
+    return words[:1].upper() + words[1:]
+
+
+def usable_words(usable_bytes: int, unit: Unit, device: str) -> str:
+    """What stands at the usable line of a chart."""
+    return tr("{size} usable · {device}").format(size=format_bytes(usable_bytes, unit), device=device)
+
+
+def peak_figure(size: str) -> str:
+    """What stands at the peak of a chart."""
+    return tr("{size}  peak").format(size=size)
 
 
 def file_stem(*names: str) -> str:
@@ -48,8 +68,10 @@ def picture_subtitle(scenario: Scenario, estimate: Estimate, *more: str) -> str:
     training = scenario.training
     parts = (
         estimate.model_name,
-        choice_title("method", training.method),
-        f"{number(training.micro_batch)} × {number(training.sequence_length)} tokens",
+        translated(choice_title("method", training.method)),
+        tr("{batch} × {length} tokens").format(
+            batch=number(training.micro_batch), length=number(training.sequence_length)
+        ),
         devices_words(scenario.hardware, estimate.device_name),
         *more,
     )

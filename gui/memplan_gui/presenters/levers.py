@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from memplan import LeverOffer, Unit, Verdict, saving_words, slowdown_words, useful_offers
+from memplan import LeverOffer, Unit, Verdict, saving_words, slowdown_words, tr, translated, useful_offers
 from memplan_gui.presenters.verdict import ICONS
 
 MOST_CARDS = 8
@@ -31,7 +31,7 @@ class LeverCard:
     def then_words(self) -> str:
         """The verdict after it, in words."""
         return (
-            {"fits": "then fits", "tight": "then tight", "does_not_fit": "then does not fit"}[self.then]
+            {"fits": tr("then fits"), "tight": tr("then tight"), "does_not_fit": tr("then does not fit")}[self.then]
             if self.then
             else ""
         )
@@ -44,19 +44,25 @@ class LeverCard:
     @property
     def spoken(self) -> str:
         """The card for a screen reader."""
-        state = "on" if self.is_on else "off" if self.applies else "not applicable"
-        return f"{self.title}, {state}. {self.tip}"
+        state = tr("on") if self.is_on else tr("off") if self.applies else tr("not applicable")
+        return f"{translated(self.title)}, {state}. {self.tip}"
 
     @property
     def line(self) -> str:
         """The card as one line of a menu: what it saves, and what it costs or why it does not apply."""
         amount = f"{self.saving}, " if self.saving else ""
-        return f"{self.title}   {amount}{self.caption[:1].lower()}{self.caption[1:]}"
+        return f"{translated(self.title)}   {amount}{self.caption[:1].lower()}{self.caption[1:]}"
 
 
 def lever_cards(offers: tuple[LeverOffer, ...], now: Verdict, unit: Unit) -> tuple[LeverCard, ...]:
     """The cards, in the order of the levers: least costly first."""
     return tuple(lever_card(offer, now, unit) for offer in offers)
+
+
+def toggle_words(offer: LeverOffer) -> str:
+    """What undo calls the step that flips a lever: "Checkpointing on"."""
+    words = tr("{lever} off") if offer.state == "on" else tr("{lever} on")
+    return words.format(lever=translated(offer.lever.title))
 
 
 def useful_ids(offers: tuple[LeverOffer, ...], keep: tuple[str, ...] = ()) -> tuple[str, ...]:
@@ -75,7 +81,7 @@ def lever_card(offer: LeverOffer, now: Verdict, unit: Unit) -> LeverCard:
         is_on=offer.state == "on",
         applies=applies,
         then=offer.verdict if offer.state == "off" and offer.verdict != now else None,
-        tip=f"{offer.lever.does} {offer.sentence} {offer.price}",
+        tip=f"{translated(offer.lever.does)} {offer.sentence} {offer.price}",
     )
 
 
@@ -84,11 +90,11 @@ def short_price(offer: LeverOffer) -> str:
 
     A lever that takes memory instead of saving it says so, for its tick looks like every other.
     """
-    words = offer.lever.short
+    words = translated(offer.lever.short)
     if offer.slowdown is not None and offer.slowdown >= NO_SLOWER:
         words = f"{slowdown_words(offer.slowdown)}, {words[:1].lower()}{words[1:]}"
     if offer.saving_bytes < 0 and not offer.saves_nothing:
-        words = f"Takes more, {words[:1].lower()}{words[1:]}"
+        words = tr("Takes more, {price}").format(price=words[:1].lower() + words[1:])
     return words
 
 

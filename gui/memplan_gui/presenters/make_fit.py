@@ -15,24 +15,30 @@ from memplan import (
     need_words,
     saving_words,
     slowdown_words,
+    tr,
+    tr_later,
+    translated,
     uses_words,
 )
 from memplan_gui.presenters.cells import Amounts, Cells
 from memplan_gui.presenters.waterfall import Waterfall, WaterfallRow, part_row, whole_row
 
-NOW, THEN = "Now", "Then"
-WAY_TITLES = ("Need, up to", "At worst", "Time", "Levers")
-STEP_TITLES = ("Lever", "Saves", "Need then", "Peak", "Costs beside time")
+NOW, THEN = tr_later("Now"), tr_later("Then")
+WAY_TITLES = (tr_later("Need, up to"), tr_later("At worst"), tr_later("Time"), tr_later("Levers"))
+STEP_TITLES = (
+    *(tr_later("Lever"), tr_later("Saves"), tr_later("Need then")),
+    *(tr_later("Peak"), tr_later("Costs beside time")),
+)
 
 
 def waterfall_chart(falls: Sequence[Fall], usable: int, device: str, unit: Unit) -> Waterfall:
     """The chart of a way down: the peak now, a bar for each lever, the peak then."""
     first, last = falls[0], falls[-1]
-    rows = [_whole(NOW, first, usable, unit)]
+    rows = [_whole(translated(NOW), first, usable, unit)]
     for before, after in pairwise(falls):
         rows.append(_fallen(before, after, unit))
     if len(falls) > 1:
-        rows.append(_whole(THEN, last, usable, unit))
+        rows.append(_whole(translated(THEN), last, usable, unit))
     return Waterfall(tuple(rows), usable, device, unit, _sentence(falls, usable, unit))
 
 
@@ -42,9 +48,11 @@ def _whole(title: str, fall: Fall, usable: int, unit: Unit) -> WaterfallRow:
 
 def _fallen(before: Fall, after: Fall, unit: Unit) -> WaterfallRow:
     """What a lever takes away."""
-    moved = f"; the peak is then {after.peak}" if after.peak != before.peak else ""
     figure = saving_words(before.need_bytes - after.need_bytes, unit)
-    tip = f"{after.title} changes the need by {figure}{moved}. {_price(after)}"
+    plain = tr("{lever} changes the need by {amount}.")
+    moved = tr("{lever} changes the need by {amount}; the peak is then {when}.")
+    words = plain if after.peak == before.peak else moved
+    tip = f"{words.format(lever=after.title, amount=figure, when=after.peak)} {_price(after)}"
     needs = before.need_bytes, after.need_bytes
     return part_row(after.title, (before.terms, after.terms), needs, after.verdict, tip, unit)
 
@@ -52,13 +60,14 @@ def _fallen(before: Fall, after: Fall, unit: Unit) -> WaterfallRow:
 def _sentence(falls: Sequence[Fall], usable: int, unit: Unit) -> str:
     first, last = falls[0], falls[-1]
     steps = ", ".join(f"{fall.title} {saving_words(fall.saving_bytes, unit)}" for fall in falls[1:])
-    now, of = format_bytes(first.need_bytes, unit), f"of {format_bytes(usable, unit)} usable"
-    ends = f"from {now} now to {format_bytes(last.need_bytes, unit)}"
-    return f"The peak falls {ends} {of}: {steps}." if steps else f"The peak is {now.partition(' ')[0]} {of}."
+    sizes = {"now": format_bytes(first.need_bytes, unit), "then": format_bytes(last.need_bytes, unit)}
+    words = tr("The peak falls from {now} now to {then} of {usable} usable: {steps}.")
+    words = words if steps else tr("The peak is {now} of {usable} usable.")
+    return words.format(**sizes, usable=format_bytes(usable, unit), steps=steps)
 
 
 def _price(fall: Fall) -> str:
-    return fall.use.lever.price if fall.use else ""
+    return translated(fall.use.lever.price) if fall.use else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +87,7 @@ def way_rows(proposal: Proposal, unit: Unit) -> FigureRows:
             format_bytes(way.need.high, unit),
             _room_words(way, unit),
             slowdown_words(way.slowdown),
-            uses_words(way) if way.uses else "as it is",
+            uses_words(way) if way.uses else tr("as it is"),
         )
         for way in proposal.front
     ]
@@ -114,13 +123,16 @@ def front_of(proposal: Proposal, unit: Unit) -> Front:
     )
     fitting = sum(point.fits for point in points)
     least = format_bytes(proposal.smallest.need.high, unit)
-    sentence = f"{len(points)} ways, of which {fitting} fit; the one that needs least needs up to {least}."
+    sentence = tr("{count} ways, of which {fitting} fit; the one that needs least needs up to {least}.").format(
+        count=len(points), fitting=fitting, least=least
+    )
     return Front(points, proposal.now.usable_bytes, unit, sentence)
 
 
 def _room_words(way: Candidate, unit: Unit) -> str:
     room = way.usable_bytes - way.need.high
-    return f"{format_bytes(abs(room), unit).split(' ')[0]} {'free' if room >= 0 else 'over'}"
+    words = tr("{amount} free") if room >= 0 else tr("{amount} over")
+    return words.format(amount=format_bytes(abs(room), unit).split(" ")[0])
 
 
 def step_rows(falls: Sequence[Fall], unit: Unit) -> FigureRows:
@@ -140,13 +152,13 @@ def step_rows(falls: Sequence[Fall], unit: Unit) -> FigureRows:
 
 def way_cells(proposal: Proposal, amounts: Amounts) -> Cells:
     """The ways as they leave the window; room that lacks is negative."""
-    need, room, time, levers = WAY_TITLES
+    need, room, time, levers = map(translated, WAY_TITLES)
     rows = (
         (
             amounts.figure(way.need.high),
             amounts.figure(way.usable_bytes - way.need.high),
             slowdown_words(way.slowdown),
-            uses_words(way) if way.uses else "as it is",
+            uses_words(way) if way.uses else tr("as it is"),
         )
         for way in proposal.front
     )
@@ -155,7 +167,7 @@ def way_cells(proposal: Proposal, amounts: Amounts) -> Cells:
 
 def step_cells(falls: Sequence[Fall], amounts: Amounts) -> Cells:
     """The waterfall's table as it leaves the window."""
-    lever, saves, need, peak, costs = STEP_TITLES
+    lever, saves, need, peak, costs = map(translated, STEP_TITLES)
     rows = (
         (
             fall.title,

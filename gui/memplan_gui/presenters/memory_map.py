@@ -5,15 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from memplan import (
-    MAP_VERDICTS,
-    Estimate,
-    MemoryMap,
-    Scenario,
-    Unit,
-    replaced,
-    verdict_sentence,
-)
+from memplan import MAP_VERDICTS, Estimate, MemoryMap, Scenario, Unit, replaced, tr, verdict_sentence
 from memplan_gui.charts.scale import grouped
 from memplan_gui.presenters.cells import Amounts, Cells
 
@@ -100,15 +92,21 @@ def map_sentence(chart: MapChart) -> str:
     whole = [one for one in zip(found.sequences, found.frontier, strict=True) if _is_power(one[0])]
     held = [(sequence, batch) for sequence, batch in whole if batch]
     if not held:
-        words = f"On {found.device_name} not even one sequence of {tokens_text(found.sequences[0])} tokens fits"
-        return f"{words} for sure; some are tight." if (found.verdicts == 1).any() else f"{words}."
+        words = tr("On {device} not even one sequence of {length} tokens fits.")
+        if (found.verdicts == 1).any():
+            words = tr("On {device} not even one sequence of {length} tokens fits for sure; some are tight.")
+        return words.format(device=found.device_name, length=tokens_text(found.sequences[0]))
     parts = [f"{grouped(batch)} × {tokens_text(sequence)}" for sequence, batch in _some(held)]
-    words = f"The most that fits {found.device_name}: {', '.join(parts)} tokens."
+    words = tr("The most that fits {device}: {places} tokens.").format(
+        device=found.device_name, places=", ".join(parts)
+    )
     longest = max(sequence for sequence, batch in zip(found.sequences, found.frontier, strict=True) if batch)
     if found.positions is not None and longest >= found.positions - found.positions // _PARTS:
-        return f"{words} The model has no more than {tokens_text(found.positions)} learned positions."
+        most = tr("The model has no more than {count} learned positions.")
+        return f"{words} {most.format(count=tokens_text(found.positions))}"
     if longest < found.sequences[-1]:
-        return f"{words} Beyond about {tokens_text(longest)} not even one sequence fits."
+        beyond = tr("Beyond about {length} not even one sequence fits.")
+        return f"{words} {beyond.format(length=tokens_text(longest))}"
     return words
 
 
@@ -119,7 +117,7 @@ def cell_words(estimate: Estimate, batch: int, sequence: int, unit: Unit) -> str
 
 def place_text(batch: int, sequence: int) -> str:
     """A place of the map: "4 × 8,192 tokens"."""
-    return f"{grouped(batch)} × {grouped(sequence)} tokens"
+    return tr("{batch} × {length} tokens").format(batch=grouped(batch), length=grouped(sequence))
 
 
 def tokens_text(tokens: int) -> str:
@@ -154,11 +152,12 @@ def map_cells(chart: MapChart, amounts: Amounts) -> Cells:
             for row, _ in batches
         ]
         most = found.frontier[column]
-        fits = (grouped(most) if most else "none") if amounts.unit else str(most)
+        fits = (grouped(most) if most else tr("none")) if amounts.unit else str(most)
         rows.append((tokens_text(sequence) if amounts.unit else str(sequence), fits, *cells))
-    heads = (f"{grouped(batch)} ×" if amounts.unit else f"batch {batch}, bytes" for _, batch in batches)
-    note = f"Need in {amounts.name} by tokens and micro-batch; ~ tight, ✕ does not fit."
-    return Cells(("Tokens", "Most that fit", *heads), tuple(rows), note)
+    exact = tr("batch {count}, bytes")
+    heads = (f"{grouped(batch)} ×" if amounts.unit else exact.format(count=batch) for _, batch in batches)
+    note = tr("Need in {unit} by tokens and micro-batch; ~ tight, ✕ does not fit.").format(unit=amounts.name)
+    return Cells((tr("Tokens"), tr("Most that fit"), *heads), tuple(rows), note)
 
 
 def _some(held: list[tuple[int, int]], most: int = 4) -> list[tuple[int, int]]:

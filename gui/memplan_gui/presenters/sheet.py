@@ -21,6 +21,9 @@ from memplan import (
     replaced,
     saving_words,
     set_up_lines,
+    tr,
+    tr_later,
+    translated,
     useful_offers,
     warning_lines,
 )
@@ -33,10 +36,10 @@ NUM_CASES = 2
 MOST_LEVERS = 8
 SAME = 0.00005
 COMPARED = {
-    "traced": (
+    "traced": tr_later(
         "Compared: peak memory of the tensors, as estimated and as traces of the framework's own code on a CPU show it."
     ),
-    "measured": (
+    "measured": tr_later(
         "Compared: peak memory of the tensors, as estimated and as the framework's allocator counted it on devices."
     ),
 }
@@ -85,10 +88,10 @@ def sheet(
     """Put the page together. `day` stands in its footer; everything else follows from the plan."""
     peaks_later = any(instant.total_bytes >= estimate.peak.total_bytes for instant in estimate.instants)
     offered = [offer for offer in useful_offers(offers, MOST_LEVERS) if offer.state != "not_applicable"]
-    is_on = [offer.lever.title for offer in offered if offer.state == "on"]
+    is_on = [translated(offer.lever.title) for offer in offered if offer.state == "on"]
     useful = [offer for offer in offered if offer.state != "on" and not offer.saves_nothing]
-    idle = [offer.lever.title for offer in offered if offer.state != "on" and offer.saves_nothing]
-    others = {"On already": is_on, "Would change nothing": idle}
+    idle = [translated(offer.lever.title) for offer in offered if offer.state != "on" and offer.saves_nothing]
+    others = {tr("On already: {levers}."): is_on, tr("Would change nothing: {levers}."): idle}
     return Sheet(
         title=title,
         scenario=scenario.name,
@@ -97,7 +100,7 @@ def sheet(
         chart=stack_chart(estimate, unit, first_step=not peaks_later),
         assumptions=_assumptions(scenario, estimate, unit),
         levers=tuple(_lever_line(offer, unit) for offer in useful),
-        other_levers=tuple(f"{words}: {', '.join(titles)}." for words, titles in others.items() if titles),
+        other_levers=tuple(words.format(levers=", ".join(titles)) for words, titles in others.items() if titles),
         evidence=tuple(_case_words(scenario, unit)),
         warnings=tuple(warning_lines(estimate)),
         notes=" ".join(notes.split()),
@@ -106,14 +109,14 @@ def sheet(
 
 
 def _assumptions(scenario: Scenario, estimate: Estimate, unit: Unit) -> tuple[tuple[str, str], ...]:
-    lines = [*set_up_lines(scenario, estimate, unit), ("Basis", basis_sentence(estimate))]
+    lines = [*set_up_lines(scenario, estimate, unit), (tr("Basis"), basis_sentence(estimate))]
     if monitor := process_sentence(estimate, unit):
-        lines.append(("Monitor", monitor))
+        lines.append((tr("Monitor"), monitor))
     return tuple(lines)
 
 
 def _lever_line(offer: LeverOffer, unit: Unit) -> LeverLine:
-    return LeverLine(offer.lever.title, saving_words(offer.saving_bytes, unit), offer.price)
+    return LeverLine(translated(offer.lever.title), saving_words(offer.saving_bytes, unit), offer.price)
 
 
 def sheet_title(plan: Plan, position: int) -> str:
@@ -126,18 +129,22 @@ def sheet_title(plan: Plan, position: int) -> str:
 def _case_words(scenario: Scenario, unit: Unit) -> list[str]:
     """The nearest known cases: how far the estimate is off there, and in what they differ from the plan."""
     rows = nearest_evidence(scenario, NUM_CASES)
-    words = [COMPARED[kind] for kind in COMPARED if any(row.kind == kind for row in rows)]
+    words = [translated(COMPARED[kind]) for kind in COMPARED if any(row.kind == kind for row in rows)]
     for row in rows:
         differences = evidence_differences(row, scenario)
-        apart = f"unlike this plan: {', '.join(differences)}" if differences else "as this plan in all that counts"
-        seen = "traced" if row.kind == "traced" else "measured"
+        unlike = tr("unlike this plan: {differences}").format(differences=", ".join(differences))
+        seen = tr("{case}: {size} traced, {off}; {apart}.")
+        if row.kind != "traced":
+            seen = tr("{case}: {size} measured, {off}; {apart}.")
+        apart = unlike if differences else tr("as this plan in all that counts")
         size = format_bytes(row.truth_bytes, unit)
-        words.append(f"{row.title}: {size} {seen}, {_off_by(row.error)}; {apart}.")
+        words.append(seen.format(case=row.title, size=size, off=_off_by(row.error), apart=apart))
     return words
 
 
 def _off_by(error: float) -> str:
     """How far an estimate is from the truth, in words; errors are known to a hundredth of a percent."""
     if abs(error) < SAME:
-        return "estimate within 0.01%"
-    return f"estimate {number(abs(error), '.2%')} {'above' if error > 0 else 'below'}"
+        return tr("estimate within 0.01%")
+    words = tr("estimate {share} above") if error > 0 else tr("estimate {share} below")
+    return words.format(share=number(abs(error), ".2%"))

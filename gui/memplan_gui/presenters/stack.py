@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from memplan import TERMS, Estimate, Instant, Unit, format_bytes
+from memplan import TERMS, Estimate, Instant, Unit, format_bytes, tr, tr_later, translated
 
-NO_CHART = "There is nothing to draw: the estimate could not be made."
+NO_CHART = tr_later("There is nothing to draw: the estimate could not be made.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,9 +104,9 @@ def measured_marks(estimate: Estimate) -> tuple[tuple[str, int], ...]:
     if found is None:
         return ()
     sizes = (
-        ("tensors", found.allocated_bytes),
-        ("reserved", found.reserved_bytes),
-        ("monitor", found.process_bytes),
+        (tr("tensors"), found.allocated_bytes),
+        (tr("reserved"), found.reserved_bytes),
+        (tr("monitor"), found.process_bytes),
     )
     return tuple((name, size) for name, size in sizes if size is not None)
 
@@ -119,7 +119,7 @@ def bar(instant: Instant, *, is_peak: bool, decides: bool = False) -> Bar:
         if size:
             segments.append(Segment(term, start, size))
             start += size
-    return Bar(instant.name, instant.title, instant.where, tuple(segments), is_peak, decides)
+    return Bar(instant.name, translated(instant.title), instant.where, tuple(segments), is_peak, decides)
 
 
 def chart_sentence(chart: StackChart) -> str:
@@ -130,13 +130,17 @@ def chart_sentence(chart: StackChart) -> str:
     peak = next(bar for bar in chart.bars if bar.is_peak)
     largest = sorted(peak.segments, key=lambda segment: -segment.size)[:3]
     parts = ", ".join(
-        f"{segment.term} {format_bytes(segment.size, chart.unit)} ({segment.size / max(peak.total, 1):.0%})"
+        f"{translated(segment.term)} {format_bytes(segment.size, chart.unit)} ({segment.size / max(peak.total, 1):.0%})"
         for segment in largest
     )
-    step = "the first step" if chart.first_step else "a later step"
     marks = ", ".join(f"{name} {format_bytes(size, chart.unit)}" for name, size in chart.measured)
-    measured = f" Measured: {marks}." if marks else ""
-    return (
-        f"Memory over {step}: the peak is {format_bytes(peak.total, chart.unit)} at {peak.title.lower()}, of "
-        f"{format_bytes(chart.usable, chart.unit)} usable on {chart.device}. Largest: {parts}.{measured}"
+    first = tr("Memory over the first step: the peak is {size} at {when}, of {usable} usable on {device}.")
+    later = tr("Memory over a later step: the peak is {size} at {when}, of {usable} usable on {device}.")
+    words = (first if chart.first_step else later).format(
+        size=format_bytes(peak.total, chart.unit),
+        when=peak.title.lower(),
+        usable=format_bytes(chart.usable, chart.unit),
+        device=chart.device,
     )
+    measured = tr("Measured: {marks}.").format(marks=marks) if marks else ""
+    return " ".join(filter(None, (words, tr("Largest: {terms}.").format(terms=parts), measured)))

@@ -20,13 +20,18 @@ from memplan import (
     peak_words,
     place_words,
     stage_words,
+    tr,
+    tr_later,
+    translated,
 )
 from memplan_gui.presenters.cells import Amounts, Cells
+from memplan_gui.presenters.labels import term_title
 from memplan_gui.presenters.make_fit import FigureRows
 
 SHOWN = {"both": (0, 1, 2), "first": (0, 1), "later": (0, 2)}
-STEP_TITLES = {1: "First step", 2: "Later steps"}
-STEP_NUMBERS = {0: "", 1: "first", 2: "later"}
+PLACE_TITLES = (tr_later("Step"), tr_later("Instant"), tr_later("Where"), tr_later("Total"))
+STEP_TITLES = {1: tr_later("First step"), 2: tr_later("Later steps")}
+STEP_NUMBERS = {0: "", 1: tr_later("first"), 2: tr_later("later")}
 MOST_TENSORS = 12
 WHOLE = 1.02
 """Rows that come to more than this of what a device holds are of the whole model, and say nothing of the device."""
@@ -164,14 +169,17 @@ def timeline_sentence(estimate: Estimate, chart: TimelineChart) -> str:
     """The chart in words: the fullest moment, and from where to where memory goes."""
     unit, top = chart.unit, chart.fullest
     loaded = next((one for one in chart.moments if one.point.instant.name == "loaded"), chart.moments[0])
-    usable = f"{format_bytes(chart.usable, unit)} usable"
     when = moment_place(top, chart)
     if top.total == estimate.peak.total_bytes:
         when = ", ".join(filter(None, (peak_words(estimate), place_words(estimate.peak))))
-    words = f"Fullest {when}: {format_bytes(top.total, unit)} of {usable}"
-    words += f"; {format_bytes(loaded.total, unit)} once loaded."
+    words = tr("Fullest {when}: {size} of {usable} usable; {loaded} once loaded.").format(
+        when=when,
+        size=format_bytes(top.total, unit),
+        usable=format_bytes(chart.usable, unit),
+        loaded=format_bytes(loaded.total, unit),
+    )
     stage = stage_words(estimate)
-    return f"{words} Of {stage}." if stage else words
+    return " ".join((words, tr("Of {stage}.").format(stage=stage))) if stage else words
 
 
 def moment_place(moment: Moment, chart: TimelineChart) -> str:
@@ -179,7 +187,9 @@ def moment_place(moment: Moment, chart: TimelineChart) -> str:
     instant = moment.point.instant
     words = instant_words(instant)
     if instant.step and chart.steps:
-        words += " of the first step" if instant.step == 1 else " of later steps"
+        words = (tr("{when} of the first step") if instant.step == 1 else tr("{when} of later steps")).format(
+            when=words
+        )
     place = place_words(instant)
     return f"{words}, {place}" if place else words
 
@@ -187,8 +197,8 @@ def moment_place(moment: Moment, chart: TimelineChart) -> str:
 def moment_title(moment: Moment, chart: TimelineChart) -> str:
     """What stands over the figures of a moment: its place, what it holds, how much of what is usable that is."""
     words = moment_place(moment, chart)
-    share = f"{moment.total / max(chart.usable, 1):.0%} of usable"
-    mark = "the peak" if moment.total == chart.fullest.total else share
+    share = tr("{share} of usable").format(share=f"{moment.total / max(chart.usable, 1):.0%}")
+    mark = tr("the peak") if moment.total == chart.fullest.total else share
     return f"{words[:1].upper()}{words[1:]}: {format_bytes(moment.total, chart.unit)} ({mark})"
 
 
@@ -196,13 +206,9 @@ def term_rows(moment: Moment, chart: TimelineChart) -> FigureRows:
     """Each term of a moment, what it holds, its share of all; in stack order."""
     sizes = moment.point.instant.bytes_by_term.items()
     cells = tuple(
-        (_title(term), format_bytes(size, chart.unit), f"{size / max(moment.total, 1):.0%}") for term, size in sizes
+        (term_title(term), format_bytes(size, chart.unit), f"{size / max(moment.total, 1):.0%}") for term, size in sizes
     )
     return FigureRows(cells, frozenset((1, 2)))
-
-
-def _title(term: str) -> str:
-    return term[:1].upper() + term[1:]
 
 
 def largest_tensors(estimate: Estimate, moment: Moment) -> tuple[tuple[TermName, LedgerRow], ...]:
@@ -241,7 +247,7 @@ def tensor_rows(estimate: Estimate, moment: Moment, unit: Unit) -> FigureRows:
             row.dtype,
             str(row.count),
             format_bytes(row.total_bytes, unit),
-            term,
+            translated(term),
         )
         for term, row in largest_tensors(estimate, moment)
     )
@@ -250,7 +256,7 @@ def tensor_rows(estimate: Estimate, moment: Moment, unit: Unit) -> FigureRows:
 
 def table_titles(chart: TimelineChart) -> tuple[str, ...]:
     """What the columns of the table are."""
-    return ("Step", "Instant", "Where", "Total", *map(_title, chart.terms))
+    return (*map(translated, PLACE_TITLES), *map(term_title, chart.terms))
 
 
 def table_rows(chart: TimelineChart) -> FigureRows:
@@ -261,7 +267,9 @@ def table_rows(chart: TimelineChart) -> FigureRows:
         instant = moment.point.instant
         sizes = (moment.total, *(moment.size(term) for term in chart.terms))
         figures = (format_bytes(size, chart.unit).split(" ")[0] if size else "–" for size in sizes)
-        rows.append((STEP_NUMBERS[instant.step], INSTANT_TITLES[instant.name], instant.where, *figures))
+        rows.append(
+            (translated(STEP_NUMBERS[instant.step]), translated(INSTANT_TITLES[instant.name]), instant.where, *figures)
+        )
     right = frozenset(range(3, 4 + len(chart.terms)))
     return FigureRows(tuple(rows), right, chart.stops.index(chart.peak))
 
@@ -273,7 +281,7 @@ def timeline_cells(chart: TimelineChart, amounts: Amounts) -> Cells:
         moment = chart.moments[at]
         instant = moment.point.instant
         sizes = (moment.total, *(moment.size(term) for term in chart.terms))
-        place = (STEP_NUMBERS[instant.step], INSTANT_TITLES[instant.name], instant.where)
+        place = (translated(STEP_NUMBERS[instant.step]), translated(INSTANT_TITLES[instant.name]), instant.where)
         rows.append((*place, *map(amounts.figure, sizes)))
     step, instant_title, where, *figures = table_titles(chart)
     return Cells((step, instant_title, where, *map(amounts.titled, figures)), tuple(rows))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from memplan import parse_count
+from memplan import parse_count, tr
 
 _NUMBER = re.compile(r"^\s*([0-9][0-9.,_'’ \u00a0\u2009\u202f]*[0-9]|[0-9])(.*)$", re.DOTALL)
 _BLANKS = re.compile(r"(?<=[0-9])[_'’ \u00a0\u2009\u202f](?=[0-9]{3}(?:[^0-9]|$))")
@@ -45,7 +45,8 @@ def plain_number(text: str, *, whole: bool = False) -> str:
         is_group = True
     elif last == "," and number[0] != "0":
         plain = number.replace(",", "")
-        raise ValueError(f"{text.strip()!r} can be read in two ways; write {plain} or {number.replace(',', '.')}.")
+        words = tr("{text} can be read in two ways; write {one} or {other}.")
+        raise ValueError(words.format(text=repr(text.strip()), one=plain, other=number.replace(",", ".")))
     else:
         is_group = False
     if is_group:
@@ -59,7 +60,7 @@ def _joined(text: str, number: str, sign: str) -> str:
     """The digits of a number without the sign between its groups."""
     groups = number.split(sign)
     if not all(group.isdecimal() for group in groups) or any(len(group) != 3 for group in groups[1:]):
-        raise ValueError(f"{text.strip()!r} is not a number.")
+        raise ValueError(tr("{text} is not a number.").format(text=repr(text.strip())))
     return "".join(groups)
 
 

@@ -19,6 +19,7 @@ from memplan import (
     pinned_sentence,
     stage_sentence,
     stage_words,
+    tr,
     usable_words,
     verdict_sentence,
 )
@@ -81,39 +82,42 @@ def verdict_view(estimate: Estimate, unit: Unit) -> VerdictView:
 
 def recipe_words(estimate: Estimate) -> str:
     """What the estimate assumed: dtypes, and the bytes per parameter that follow."""
-    return f"{estimate.recipe.text}: {number(estimate.recipe.bytes_per_parameter, '.3g')} bytes per parameter"
+    size = number(estimate.recipe.bytes_per_parameter, ".3g")
+    return tr("{recipe}: {size} bytes per parameter").format(recipe=estimate.recipe.text, size=size)
 
 
 def measured_line(estimate: Estimate, unit: Unit) -> str:
     """What a run was seen to take, and how the estimate differs; empty where nothing was measured."""
     words = measured_words(estimate, unit)
-    return f"Measured (diamonds in the chart): {words}" if words else ""
+    return tr("Measured (diamonds in the chart): {words}").format(words=words) if words else ""
 
 
 def stage_lines(estimate: Estimate, unit: Unit) -> str:
     """Which stage of a pipeline is the fullest and why; empty without a pipeline."""
     words = stage_sentence(estimate, unit)
-    return f"The fullest devices are those of {words}." if words else ""
+    return tr("The fullest devices are those of {words}.").format(words=words) if words else ""
 
 
 def host_lines(estimate: Estimate, unit: Unit) -> str:
     """What the run takes of its hosts' memory, of what, and how much is page-locked; empty where it takes none."""
     words = host_sentence(estimate, unit)
-    return (
-        "\n".join(part for part in (f"On the host: {words}.", pinned_sentence(estimate, unit)) if part) if words else ""
-    )
+    if not words:
+        return ""
+    held = tr("On the host: {words}.").format(words=words)
+    return "\n".join(filter(None, (held, pinned_sentence(estimate, unit))))
 
 
 def band_words(need: Need, unit: Unit) -> str:
     """What the range of the need means, low to high."""
     low, high = format_bytes(need.low, unit), format_bytes(need.high, unit)
-    return f"The need, low to high: {low} to {high}. What fragmentation and the context add, measured."
+    words = tr("The need, low to high: {low} to {high}. What fragmentation and the context add, measured.")
+    return words.format(low=low, high=high)
 
 
 def tight_margin(estimate: Estimate, unit: Unit) -> str:
     """How far the band of the need reaches to either side of the usable line."""
     free, over = estimate.usable_bytes - estimate.need.low, estimate.need.high - estimate.usable_bytes
-    return f"{format_bytes(free, unit)} free to {format_bytes(over, unit)} over"
+    return tr("{free} free to {over} over").format(free=format_bytes(free, unit), over=format_bytes(over, unit))
 
 
 def _capital(text: str) -> str:

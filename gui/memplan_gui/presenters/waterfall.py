@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from memplan import TERMS, VERDICT_TITLES, TermName, Unit, Verdict, format_bytes
+from memplan import TERMS, VERDICT_TITLES, TermName, Unit, Verdict, format_bytes, translated
 from memplan_gui.presenters.stack import Segment
 
 Terms = Mapping[TermName, int]
@@ -73,8 +73,9 @@ def whole_row(
     """A peak by its terms. `peak` says where it stands: "in backward"."""
     segments = tuple(_stacked([(term, terms.get(term, 0)) for term in TERMS], 0))
     figure = format_bytes(need, unit)
-    parts = "\n".join(f"{one.term}: {format_bytes(one.size, unit)}" for one in segments)
-    tip = f"{figure}, {peak}: {VERDICT_TITLES[verdict].lower()}.\n{parts}"
+    parts = "\n".join(f"{translated(one.term)}: {format_bytes(one.size, unit)}" for one in segments)
+    found = translated(VERDICT_TITLES[verdict]).lower()
+    tip = f"{figure}, {peak}: {found}.\n{parts}"
     return WaterfallRow(title, figure, segments, 0, need, need, verdict, tip, usable)
 
 
@@ -101,7 +102,7 @@ def part_row(
     scaled = [(term, size * abs(difference) // whole) for term, size in parts] if whole else []
     segments = tuple(_stacked(scaled, start)) if difference else ()
     figure = format_bytes(difference, unit, signed=True)
-    lines = [f"{term}: {format_bytes(sign * size, unit, signed=True)}" for term, size in moved if size]
+    lines = [f"{translated(term)}: {format_bytes(sign * size, unit, signed=True)}" for term, size in moved if size]
     tip = "\n".join([words, *lines])
     is_scaled = whole != abs(difference)
     return WaterfallRow(title, figure, segments, start, end, needs[1], verdict, tip, is_scaled=is_scaled)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from memplan import CHOICE_TITLES, UNIT_BYTES, UNIT_NAMES, Unit, format_bytes, number
+from memplan import CHOICE_TITLES, UNIT_BYTES, UNIT_NAMES, Unit, format_bytes, number, tr
 from memplan_gui.charts.scale import grouped
 from memplan_gui.presenters.typed import plain_number
 
@@ -34,7 +34,8 @@ def parse_bytes(text: str, unit: Unit) -> int:
     """
     found = _BYTES.match(plain_number(text))
     if not found:
-        raise ValueError(f"{text.strip()!r} is not an amount of memory; write 1.5 {UNIT_NAMES[unit]} or 800 MiB.")
+        words = tr("{text} is not an amount of memory; write 1.5 {unit} or 800 MiB.")
+        raise ValueError(words.format(text=repr(text.strip()), unit=UNIT_NAMES[unit]))
     number, letter, binary = found.groups()
     if letter is None:
         return round(float(number) * UNIT_BYTES[unit])
@@ -53,7 +54,8 @@ def parse_fraction(text: str) -> float:
     """
     found = _FRACTION.match(plain_number(text))
     if not found:
-        raise ValueError(f"{text.strip()!r} is not a share in per cent; write 5 or 7.5 %.")
+        words = tr("{text} is not a share in per cent; write 5 or 7.5 %.")
+        raise ValueError(words.format(text=repr(text.strip())))
     return round(float(found[1]) / 100, 12)
 
 
@@ -79,4 +81,5 @@ def count_text(value: int) -> str:
 
 def both_units(num_bytes: int) -> str:
     """The figure in GiB and in GB, and every digit: for a tooltip."""
-    return f"{format_bytes(num_bytes, 'gib')} = {format_bytes(num_bytes, 'gb')} ({grouped(num_bytes)} bytes)"
+    words = tr("{gib} = {gb} ({count} bytes)")
+    return words.format(gib=format_bytes(num_bytes, "gib"), gb=format_bytes(num_bytes, "gb"), count=grouped(num_bytes))
