@@ -45,8 +45,8 @@ def texts_of_data() -> Iterator[Text]:
         yield from _named(titles, file)
     yield from ((term, "core/memplan/result.py", "a term") for term in TERMS)
     for section in SECTIONS:
-        for part in (section, *section.folds):
-            yield part.title, "gui/memplan_gui/plan_fields.py", "a part of the plan panel"
+        for title in (section.title, *(fold.title for fold in section.folds)):
+            yield title, "gui/memplan_gui/plan_fields.py", "a part of the plan panel"
     for form in EXPORT_FORMATS.values():
         yield form.title, "core/memplan/exchange", "a format to export to"
     for lever in LEVERS:
