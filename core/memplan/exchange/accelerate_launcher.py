@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from memplan.exchange.documents import Document
+from memplan.exchange.hf_trainer import TRAINER_SIGNS
 from memplan.exchange.notes import Stated
 from memplan.exchange.reading import Keys
 from memplan.exchange.trainer_terms import STAGES, state_deepspeed_path, state_fsdp, state_parallelism
@@ -15,7 +16,8 @@ def recognises(document: Document) -> bool:
     content = document.content
     if any(sign in content for sign in _SIGNS):
         return True
-    return "model_name_or_path" not in content and any(key in content for key in _BARE_FSDP)
+    trains = any(key in content for key in (*TRAINER_SIGNS, "model_name_or_path"))
+    return not trains and any(key in content for key in _BARE_FSDP)
 
 
 _BARE_FSDP = ("fsdp_version", "fsdp_sharding_strategy", "fsdp_transformer_layer_cls_to_wrap", "reshard_after_forward")

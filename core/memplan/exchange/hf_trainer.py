@@ -216,6 +216,8 @@ def _read_common(keys: Keys, *, batch_rows: int, checkpointing: bool, mixed: str
     _read_how_checkpointed(keys)
     state_mixed_precision(keys, mixed)
     state_optimizer(reading, keys.text("optim"))
+    if (old := keys.switch("adafactor")) and old.value:  # transformers 4 let it count before optim
+        reading.state("training.optimizer", old, value="adafactor")
     settings = keys.text("optim_args") if isinstance(keys.content.get("optim_args"), str) else None
     if settings is not None and "rank=" in settings.value.replace(" ", ""):
         reading.leave_out(settings, "projections of the rank that memplan counts (128 in GaLore) are taken")
