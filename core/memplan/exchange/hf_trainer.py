@@ -155,6 +155,13 @@ def _read_method(keys: Keys, document: Document, *, adapted: bool) -> int:
         return 1
     reading.state("training.sequence_length", whole)
     reading.default("training.sequence_length", 1024, "TRL's default (max_length)")
+    if "center_rewards_coefficient" in document.content:
+        keys.any("center_rewards_coefficient")
+        reading.assume("center_rewards_coefficient", "rows are pairs, chosen and rejected: two sequences each")
+        reading.leave_out(
+            Stated(None, reading.file, "reward model"), "it has a score in the head's place; the head is counted"
+        )
+        return 2
     unpaired = next((keys.any(name) for name in ("desirable_weight", "undesirable_weight") if keys.has(name)), None)
     pairs = next((keys.any(name) for name in _PAIR_SIGNS if keys.has(name)), None)
     if pairs is None and unpaired is None:
