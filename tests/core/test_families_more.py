@@ -18,7 +18,10 @@ from memplan.estimate import estimate
 from tests.core.truth_cases import DRIFT, FIRST_DRIFT, by_id, cases, errors, scenario_of, too_far
 
 CASES = cases("families_more.json")
-KNOWN_GAPS: dict[str, float] = {}
+KNOWN_GAPS: dict[str, float] = {
+    # Recomputed: one of the tensors behind shared keys and values goes earlier than here. 1 MB.
+    "gemma3n_text, LoRA, checkpointing, small vocabulary": 0.0052,
+}
 """Cases that are further off than `DRIFT`, each with how far and, where it is known, why."""
 OWN = set(gemma_shared.FAMILIES)
 PUBLISHED = [entry for entry in models() if entry.model_type in OWN and entry.count_verified]
@@ -44,6 +47,13 @@ def test_a_published_model_counts_exactly(entry: CatalogModel) -> None:
     assert total(architecture) == known.total
     if known.active is not None:
         assert active(architecture) == known.active - (known.total - known.text_only)
+
+
+def test_gemma_3n_counts_as_its_class_does() -> None:
+    """The text part of Gemma 3n E4B is the class's default; built on the meta device it has 6,835,235,568 parameters."""
+    config = {"model_type": "gemma3n_text", "hidden_size": 2048, "intermediate_size": 16384, "num_hidden_layers": 35}
+    sizes = {"num_attention_heads": 8, "vocab_size": 262_400}
+    assert total(architecture_of({**config, **sizes})) == 6_835_235_568
 
 
 def test_layers_that_take_keys_and_values_need_one_that_gives_them() -> None:

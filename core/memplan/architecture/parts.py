@@ -6,17 +6,17 @@ step keeps follows from walking them (`memplan.memory.blocks`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-from memplan.architecture.positions import Rotary
+from memplan.architecture.positions import Rotary, rotary_tables
 
 if TYPE_CHECKING:
     from memplan.architecture.expert_parts import Experts
     from memplan.architecture.latent_parts import LatentAttention
     from memplan.architecture.linear_parts import StateMixer
-    from memplan.architecture.shared_parts import LayerInput, LayerInputs
+    from memplan.architecture.shared_parts import LayerInput, LayerInputs, Streams
 
 NormKind = Literal[
     "rms", "late_rms", "gemma_rms", "power_rms", "litgpt_rms", "fused", "layer", "fp32_layer", "layer_1p", "centred"
@@ -204,6 +204,8 @@ class Mlp:
     """gate and up are one matrix (`up`), cut after the product."""
     width: int = 0
     """Width of the activation's input."""
+    sparse: bool = False
+    """Of the gate only what is above a share of its values passes (Gemma 3n)."""
 
     def linears(self) -> Iterator[Linear]:
         """Gate, up, down."""
@@ -253,6 +255,8 @@ class Layer:
     holds_norm: Literal["no", "until_next", "until_end"] = "no"
     """What the first norm makes has a name of its own: it lives until the next norm takes the name (MPT), or until the
     layer is through (StableLM)."""
+    streams: Streams | None = None
+    """Several residual streams, of which it runs one (Gemma 3n)."""
     layer_input: LayerInput | None = None
     """What the layer reads beside the residual (Gemma 3n, Gemma 4)."""
     scaled_in_place: bool = False
@@ -267,20 +271,15 @@ class Layer:
             if part is not None:
                 for weight in part.weights():
                     yield weight if isinstance(part, Norm) else replace(weight, name=f"{part.name}.{weight.name}")
-        if self.layer_input is not None:
-            yield from self.layer_input.weights()
+        for own in (self.streams, self.layer_input):
+            if own is not None:
+                yield from own.weights()
 
     def linears(self) -> Iterator[Linear]:
         """Every linear module of the layer."""
-        for part in (self.attention, self.mlp, self.layer_input):
+        for part in (self.attention, self.mlp, self.streams, self.layer_input):
             if part is not None:
                 yield from part.linears()
-
-
-def rotary_tables(layers: Iterable[Layer]) -> tuple[tuple[int, int], ...]:
-    """The tables of rotary positions that these layers read, as (number, width)."""
-    found = {(layer.attention.rotary.table, layer.attention.rotary_dim) for layer in layers}
-    return tuple(sorted(one for one in found if one[1]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -327,6 +326,8 @@ class Architecture:
     """A norm of the embeddings (Bloom)."""
     projections: tuple[Linear, ...] = ()
     """In and out of a narrower embedding (OPT-350m)."""
+    streams: Streams | None = None
+    """Further residual streams around the layers (Gemma 3n)."""
     layer_inputs: LayerInputs | None = None
     """What is made for each layer beside the residual (Gemma 3n, Gemma 4)."""
     idle: tuple[tuple[Weight, int], ...] = ()
@@ -367,7 +368,7 @@ class Architecture:
     @property
     def feeds_rows(self) -> bool:
         """Whether the first layer's attention reads rows of the token table as the table's module gives them."""
-        added = (self.embedding_norm, self.positions, self.embedding_dropout, self.projections)
+        added = (self.embedding_norm, self.positions, self.embedding_dropout, self.projections, self.streams)
         first, _ = self.layers[0]
         return first.attention_norm is None and self.embedding_scale != "number" and not any(added)
 
@@ -379,8 +380,9 @@ class Architecture:
     def outer_weights(self) -> Iterator[Weight]:
         """Parameter tensors outside the layers; tied weights once."""
         own = (self.tokens, self.embedding_norm, self.positions, self.layer_inputs, *self.projections[:1])
-        first = own if self.starts else ()
-        last = (*self.projections[1:], self.final_norm) if self.ends else ()
+        to, back = (self.streams.projections, self.streams.unembeddings) if self.streams is not None else ((), ())
+        first = (*own, *to) if self.starts else ()
+        last = (*back, *self.projections[1:], self.final_norm) if self.ends else ()
         for part in (*first, *last):
             if part is not None:
                 yield from part.weights()

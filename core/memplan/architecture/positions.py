@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from memplan.architecture.parts import Layer
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,3 +41,9 @@ class Rotary:
     """Heads are cast to fp32 and turned in it (Cohere)."""
     fp32_products: bool = False
     """Heads are cast to fp32 for each product, their halves swapped before that (ERNIE 4.5)."""
+
+
+def rotary_tables(layers: Iterable[Layer]) -> tuple[tuple[int, int], ...]:
+    """The tables of rotary positions that these layers read, as (number, width)."""
+    found = {(layer.attention.rotary.table, layer.attention.rotary_dim) for layer in layers}
+    return tuple(sorted(one for one in found if one[1]))

@@ -1,4 +1,4 @@
-"""What is made before the layers for each of them, beside the residual stream: Gemma's per-layer embeddings."""
+"""What Gemma 3n and 4 have beside one residual stream: inputs made for each layer, and further streams."""
 
 from __future__ import annotations
 
@@ -20,6 +20,8 @@ class LayerInputs:
     tokens: Table
     """The token table, whose rows are projected."""
     tied: bool
+    in_place: bool = False
+    """The projection is scaled in place, and ids without a row become others (Gemma 3n)."""
 
     def weights(self) -> Iterator[Weight]:
         """Table, projection and norm. They train when the embeddings do."""
@@ -49,3 +51,41 @@ class LayerInput:
         """Gate, projection and norm."""
         for part in (self.gate, self.projection, self.norm):
             yield from part.weights()
+
+
+@dataclass(frozen=True, slots=True)
+class Streams:
+    """Several residual streams, of which a layer runs one, predicts and corrects the others (Gemma 3n's AltUp)."""
+
+    count: int
+    router: Linear
+    router_norm: Norm
+    prediction: Linear
+    correction: Linear
+    """Its matrix is read by itself: adapters on it never get a gradient."""
+    laurel: tuple[Linear, Linear]
+    """A residual of low rank around the attention."""
+    laurel_norm: Norm
+    scales: bool
+    """Whether the corrected active stream has a gain."""
+    projections: tuple[Linear, ...]
+    """Of the model: from the embeddings to each further stream."""
+    unembeddings: tuple[Linear, ...]
+    """Of the model: from each further stream back."""
+
+    def linears(self) -> Iterator[Linear]:
+        """Those of a layer."""
+        yield from (self.correction, self.prediction, self.router, *self.laurel)
+
+    def weights(self) -> Iterator[Weight]:
+        """Those of a layer; they train all."""
+        yield Weight("altup.correct_output_scale", (self.router.inputs,), "mlp")
+        for linear in self.linears():
+            for weight in linear.weights():
+                yield replace(weight, idle=False)
+        for norm in (self.router_norm, self.laurel_norm):
+            yield from norm.weights()
+
+    def around(self) -> tuple[Linear, ...]:
+        """Those of the model."""
+        return *self.projections, *self.unembeddings

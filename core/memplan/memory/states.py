@@ -12,7 +12,8 @@ from functools import lru_cache
 from math import prod
 
 from memplan.architecture.expert_parts import Experts
-from memplan.architecture.parts import Architecture, Layer, Linear, Norm, Table, Weight, rotary_tables
+from memplan.architecture.parts import Architecture, Layer, Linear, Norm, Table, Weight
+from memplan.architecture.positions import rotary_tables
 from memplan.memory.setup import Setup
 from memplan.memory.storage import Size, rounded
 from memplan.number_formats import BYTES_PER_VALUE
@@ -171,17 +172,18 @@ def _adapters(architecture: Architecture, setup: Setup) -> Iterator[HeldTensor]:
     for layer, count in architecture.kinds.items():
         for tensor in layer_adapters(layer, setup):
             yield replace(tensor, count=count * tensor.count)
-    for linear in (*_input_projection(architecture), *architecture.projections, architecture.head):
+    for linear in (*_around_layers(architecture), *architecture.projections, architecture.head):
         yield from _adapter(linear, setup, 1)
     for weight, count in architecture.idle:
         if weight.linear:
             yield from _adapter(_idle_linear(weight), setup, count)
 
 
-def _input_projection(architecture: Architecture) -> tuple[Linear, ...]:
-    """What projects embeddings to the layers' own inputs, if anything does."""
-    made = architecture.layer_inputs
-    return (made.projection,) if made is not None and architecture.starts else ()
+def _around_layers(architecture: Architecture) -> tuple[Linear, ...]:
+    """What projects embeddings to the layers' own inputs, and to further streams and back, if anything does."""
+    made, streams = architecture.layer_inputs, architecture.streams
+    first = (made.projection,) if made is not None and architecture.starts else ()
+    return first + (streams.around() if streams is not None else ())
 
 
 def _idle_linear(weight: Weight) -> Linear:
@@ -227,7 +229,7 @@ def _layer_modules(layer: Layer, setup: Setup) -> dict[str, tuple[Weight, ...]]:
         for linear in block.linears():
             if not setup.adapts(linear):
                 found[f"{block.name}.{linear.name}"] = tuple(linear.weights())
-    for linear in layer.layer_input.linears() if layer.layer_input is not None else ():
+    for linear in (one for part in (layer.streams, layer.layer_input) if part is not None for one in part.linears()):
         if not setup.adapts(linear):
             found[linear.name] = tuple(linear.weights())
     return found
@@ -278,7 +280,7 @@ def linears(architecture: Architecture) -> Iterator[tuple[Linear, int]]:
     for layer, count in architecture.kinds.items():
         for part in layer.linears():
             yield part, count
-    for part in _input_projection(architecture):
+    for part in _around_layers(architecture):
         yield part, 1
     first, last = architecture.projections[:1], (*architecture.projections[1:], architecture.head)
     for part in (*(first if architecture.starts else ()), *(last if architecture.ends else ())):

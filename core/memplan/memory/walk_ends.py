@@ -12,6 +12,7 @@ from memplan.architecture.parts import Architecture
 from memplan.memory.blocks.context import Context
 from memplan.memory.blocks.model import LossState, embed, finish, given_ids, positions_and_masks
 from memplan.memory.blocks.sharing import beginning, held_heads, layer_inputs
+from memplan.memory.blocks.streams import begun, several
 from memplan.memory.peak import Peak, now_of, peak_of, tape_for, way_back_from
 from memplan.memory.recording import Ledger, Reading, Recordings
 from memplan.memory.setup import Setup
@@ -121,7 +122,7 @@ def walk_ends_on(
     """Walk what stands before and after the layers on a tape of the caller's."""
     ctx, meter = Context(tape, setup, batch, sequence), tape.meter
     ids, so_far = given_ids(ctx, architecture.vocab_size)
-    hidden = (batch, ctx.rows, architecture.hidden_size)
+    hidden = (*several(architecture.streams), batch, ctx.rows, architecture.hidden_size)
     x, embed_locals, input_stays = (
         _embedded(ctx, architecture, ids)
         if architecture.starts
@@ -165,8 +166,13 @@ def _embedded(ctx: Context, architecture: Architecture, ids: Tensor) -> tuple[Te
     x, held, input_stays = embed(ctx, architecture, ids)
     if architecture.layer_inputs is None:
         return x, held, input_stays
+    if ctx.setup.first_input_is_bare(architecture.tokens, architecture.tied) and architecture.streams is not None:
+        ctx.tape.bare_input = x.storage
     ctx.layer_inputs = layer_inputs(ctx, architecture.layer_inputs, ids, x)
-    return x, held, not x.storage.kept
+    if architecture.streams is None:
+        return x, held, not x.storage.kept
+    held.append(x)
+    return begun(ctx, architecture.streams, x, held), held, False
 
 
 def _forward_over(ctx: Context, so_far: list[Tensor]) -> tuple[Size, Peak]:

@@ -11,6 +11,7 @@ from memplan.memory.blocks.context import Context
 from memplan.memory.blocks.layers import layer as layer_block
 from memplan.memory.blocks.model import positions_and_masks
 from memplan.memory.blocks.sharing import shares_its_heads, wait
+from memplan.memory.blocks.streams import several
 from memplan.memory.peak import Peak, peak_of, tape_for, way_back_from
 from memplan.memory.recording import Ledger, Reading, Recordings
 from memplan.memory.setup import Setup
@@ -124,7 +125,7 @@ def walk_layer_on(
     if setup.cache == "decode":
         as_before(ctx, spec.attention.window, _left_by_a_token(spec, replace(setup, cache="prefill"), input_dtype))
     cached_before = meter.now
-    given = [tape.leaf((batch, ctx.rows, hidden), input_dtype, needs_grad=input_needs_grad)]
+    given = [tape.leaf((*several(spec.streams), batch, ctx.rows, hidden), input_dtype, needs_grad=input_needs_grad)]
     tape.bare_input = given[0].storage if input_is_bare else None
     done = _forward(ctx, spec, given)
     cache = meter.tally[CACHED]

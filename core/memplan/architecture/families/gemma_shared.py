@@ -1,4 +1,6 @@
-"""Gemma 4: inputs made for each layer, keys and values that layers share, heads of two widths, experts beside MLPs."""
+"""Gemma 3n and 4: inputs made for each layer, keys and values that layers share. Gemma 3n: several residual streams.
+Gemma 4: heads of two widths, experts beside an MLP.
+"""
 
 from __future__ import annotations
 
@@ -6,16 +8,26 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from memplan.architecture.composing import compose_decoder, gated_mlp, read_activation, runs_of, text_part
+from memplan.architecture.composing import (
+    compose_decoder,
+    gated_mlp,
+    read_activation,
+    runs_of,
+    sliding_layers,
+    text_part,
+)
 from memplan.architecture.config_reader import ConfigReader
 from memplan.architecture.expert_parts import BesideMlp, Experts, Router
 from memplan.architecture.parts import Architecture, Attention, Layer, Linear, Mlp, Norm, Table, Weight
 from memplan.architecture.positions import Rotary
-from memplan.architecture.shared_parts import LayerInput, LayerInputs
+from memplan.architecture.shared_parts import LayerInput, LayerInputs, Streams
 from memplan.errors import ConfigError
 
 Sharing = tuple[str, bool, tuple[tuple[int, int], ...]]
 """Whether a layer gives or takes keys and values, whether a gradient of them waits, and what else waits."""
+
+
+ALONE: Sharing = ("no", False, ())
 
 
 @dataclass(frozen=True)
@@ -44,14 +56,9 @@ class _Plan:
         return shares, shares != "no" and waiting[kind], others
 
 
-def _plan(reader: ConfigReader, heads: tuple[tuple[int, int], tuple[int, int]], pattern: int) -> _Plan:
-    count = reader.size("num_hidden_layers")
-    types = reader.listed("layer_types")
-    if types is None or len(types) != count:
-        types = ["full_attention" if (index + 1) % pattern == 0 else "sliding_attention" for index in range(count)]
-    slides = tuple(name == "sliding_attention" for name in (*types[:-1], "full_attention"))
-    shared = reader.whole("num_kv_shared_layers", 0)
-    plan = _Plan(slides, count - shared, heads)
+def _plan(reader: ConfigReader, heads: tuple[tuple[int, int], tuple[int, int]], slides: list[bool]) -> _Plan:
+    count, shared = len(slides), reader.whole("num_kv_shared_layers", 0)
+    plan = _Plan(tuple(slides), count - shared, heads)
     if shared >= count or set(plan.givers) != set(slides):
         raise ConfigError(
             f"{shared} of {count} layers share keys and values, which leaves none of their kind that has some",
@@ -102,7 +109,8 @@ def _gemma4(reader: ConfigReader) -> Architecture:
     key_is_value = reader.flag("attention_k_eq_v", False)
     full_heads = reader.size("num_global_key_value_heads", default=kv_heads) if key_is_value else kv_heads
     heads = (full_heads, reader.size("global_head_dim", default=512)), (kv_heads, width)
-    plan = _plan(reader, heads, 6)
+    slides = sliding_layers(reader, lambda index: (index + 1) % 6 != 0)
+    plan = _plan(reader, heads, [*slides[:-1], False])
     inputs = _layer_inputs(reader)
     kinds: dict[tuple[bool, bool, Sharing], Layer] = {}
     count = len(plan.slides)
@@ -125,6 +133,69 @@ def _gemma4(reader: ConfigReader) -> Architecture:
         logits_softcap=reader.config.get("final_logit_softcapping") is not None,
     )
     return replace(model, layer_inputs=inputs, buffers=(1,) if inputs is not None else ())
+
+
+def _gemma3n(reader: ConfigReader) -> Architecture:
+    reader = text_part(reader)
+    count = reader.size("num_hidden_layers")
+    own = reader.size("num_key_value_heads", default=2), reader.size("head_dim", default=256)
+    if reader.config.get("num_kv_shared_layers") is None:
+        reader = ConfigReader({**reader.config, "num_kv_shared_layers": 15}, reader.place)
+    plan = _plan(reader, (own, own), sliding_layers(reader, lambda index: (index + 1) % 5 != 0))
+    inputs, streams = _layer_inputs(reader), _streams(reader)
+    sparse = reader.listed("activation_sparsity_pattern")
+    if sparse is None or len(sparse) != count:
+        sparse = [index < 10 < count for index in range(count)]
+    widths = reader.config.get("intermediate_size", 16_384)
+    kinds: dict[tuple[object, ...], Layer] = {}
+
+    def layer(index: int) -> Layer:
+        slides, sharing = plan.slides[index], plan.sharing(index) if plan.own < count else ALONE
+        mlp = _mlp(ConfigReader({**reader.config, "intermediate_size": _of_layer(widths, index)}, reader.place), 1)
+        mlp = replace(mlp, sparse=bool(sparse[index]))
+        met = slides, sharing, index == count - 1, mlp
+        if met not in kinds:
+            attention = _attention(reader, own, sharing, slides, key_is_value=False)
+            one = _layer(reader, attention, mlp, inputs, sharing, last=index == count - 1)
+            kinds[met] = replace(one, streams=streams, scaled_in_place=False)
+        return kinds[met]
+
+    model = compose_decoder(
+        reader,
+        runs_of(layer(index) for index in range(count)),
+        norm="power_rms",
+        tied_default=True,
+        embedding_scale="buffer",
+        logits_softcap=reader.config.get("final_logit_softcapping", 30.0) is not None,
+    )
+    made = replace(inputs, in_place=True) if inputs is not None else None
+    return replace(model, streams=streams, layer_inputs=made, buffers=(1, 1, 1))
+
+
+def _of_layer(widths: object, index: int) -> object:
+    """A layer's own of a list, or what all have."""
+    return widths[index] if isinstance(widths, list) and index < len(widths) else widths
+
+
+def _streams(reader: ConfigReader) -> Streams:
+    hidden, count = reader.size("hidden_size"), reader.size("altup_num_inputs", default=4)
+    rank = reader.size("laurel_rank", default=64)
+    to, back = (
+        tuple(Linear(f"{name}.{index}", hidden, hidden, component="embeddings") for index in range(count - 1))
+        for name in ("altup_projections", "altup_unembed_projections")
+    )
+    return Streams(
+        count=count,
+        router=Linear("modality_router", hidden, count, component="mlp"),
+        router_norm=Norm("altup.router_norm", "power_rms", hidden),
+        prediction=Linear("prediction_coefs", count, count * count, component="mlp"),
+        correction=Linear("correction_coefs", count, count, component="mlp", idle=True),
+        laurel=(Linear("linear_left", hidden, rank), Linear("linear_right", rank, hidden)),
+        laurel_norm=Norm("laurel.post_laurel_norm", "power_rms", hidden),
+        scales=reader.flag("altup_correct_scale", True),
+        projections=to,
+        unembeddings=back,
+    )
 
 
 def _mlp(reader: ConfigReader, times: int) -> Mlp:
@@ -207,6 +278,8 @@ def _layer_inputs(reader: ConfigReader) -> LayerInputs | None:
 
 
 FAMILIES: dict[str, Callable[[ConfigReader], Architecture]] = {
+    "gemma3n": _gemma3n,
+    "gemma3n_text": _gemma3n,
     "gemma4": _gemma4,
     "gemma4_text": _gemma4,
 }

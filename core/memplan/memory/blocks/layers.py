@@ -6,6 +6,7 @@ from memplan.architecture.expert_parts import Experts
 from memplan.architecture.latent_parts import LatentAttention
 from memplan.architecture.linear_parts import GatedDelta, Nothing, ShortConvolution, StateMixer, StateSpace
 from memplan.architecture.parts import Attention, Layer, Mlp
+from memplan.architecture.shared_parts import Streams
 from memplan.memory import operations as op
 from memplan.memory.blocks import litgpt, megatron, torchtune
 from memplan.memory.blocks.attention import attention
@@ -16,8 +17,16 @@ from memplan.memory.blocks.experts import experts
 from memplan.memory.blocks.gating import activation
 from memplan.memory.blocks.latent import latent_attention
 from memplan.memory.blocks.mlp import mlp
-from memplan.memory.blocks.sharing import times_in_place, with_own_input
+from memplan.memory.blocks.sharing import by_own_input, times_in_place, with_own_input
 from memplan.memory.blocks.state_space import short_convolution, state_space
+from memplan.memory.blocks.streams import (
+    active,
+    added_to_others,
+    corrected,
+    corrected_scale,
+    predicted,
+    with_laurel,
+)
 from memplan.memory.tape import Tensor
 
 
@@ -30,8 +39,11 @@ def layer(ctx: Context, spec: Layer, x: Tensor) -> Tensor:
     if spec.modules_of == "torchtune":
         return torchtune.layer(ctx, spec, x)
     before = _weights_of_the_layer_before(ctx, spec.attention)
-    y = _parallel_layer(ctx, spec, x) if spec.parallel else _serial_layer(ctx, spec, x)
-    if spec.layer_input is not None:
+    if spec.streams is not None:
+        y = _layer_of_streams(ctx, spec, spec.streams, x)
+    else:
+        y = _parallel_layer(ctx, spec, x) if spec.parallel else _serial_layer(ctx, spec, x)
+    if spec.layer_input is not None and spec.streams is None:
         y = with_own_input(ctx, spec.layer_input, y)
     if spec.scaled_in_place:
         y = times_in_place(ctx.tape, y)
@@ -83,6 +95,30 @@ def _serial_layer(ctx: Context, spec: Layer, x: Tensor) -> Tensor:
     x = _added(ctx, spec, residual, x)
     del attended, normed
     return ctx.norm(spec.mlp_norm if spec.post_norm else None, x)
+
+
+def _layer_of_streams(ctx: Context, spec: Layer, streams: Streams, x: Tensor) -> Tensor:
+    """Gemma 3n's layer, every step of which has a name of its own in the layer's function."""
+    tape, named = ctx.tape, ctx.layer_locals
+    predictions = predicted(ctx, streams, x)
+    one = active(tape, predictions)
+    normed = ctx.norm(spec.attention_norm, one)
+    beside = with_laurel(ctx, streams, normed)
+    named += [predictions, normed, beside]
+    attended = ctx.norm(spec.attention_out_norm, mixer(ctx, spec.attention, normed))
+    gated = op.add(tape, one, attended)
+    both = op.times(tape, op.add(tape, gated, beside))
+    read = ctx.norm(spec.mlp_norm, both)
+    named += [attended, gated, both, read]
+    fed = feed_forward(ctx, spec.mlp, read)
+    fed_normed = ctx.norm(spec.mlp_out_norm, fed)
+    ran = op.add(tape, both, fed_normed)
+    named += [fed, fed_normed, ran]
+    result = corrected(ctx, streams, predictions, ran)
+    first = corrected_scale(ctx, streams, result)
+    if spec.layer_input is not None:
+        first = by_own_input(ctx, spec.layer_input, first)
+    return added_to_others(tape, result, first)
 
 
 def _added(ctx: Context, spec: Layer, residual: Tensor, x: Tensor) -> Tensor:

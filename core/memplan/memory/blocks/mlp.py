@@ -7,7 +7,7 @@ from memplan.memory import operations as op
 from memplan.memory.blocks.context import Context
 from memplan.memory.blocks.gating import activation, halves
 from memplan.memory.blocks.xielu import xielu
-from memplan.memory.tape import Tensor
+from memplan.memory.tape import Grads, Tape, Tensor, given
 
 
 def mlp(ctx: Context, spec: Mlp, x: Tensor) -> Tensor:
@@ -26,6 +26,8 @@ def mlp(ctx: Context, spec: Mlp, x: Tensor) -> Tensor:
             x = _activated(ctx, spec, x)
         return ctx.linear(spec.down, x, name)
     gate = ctx.linear(spec.gate, x, name)
+    if spec.sparse:
+        gate = _above_cutoff(tape, gate)
     with tape.inside(f"{name}.act"):
         gate = activation(tape, gate, spec.activation)
     up = ctx.linear(spec.up, x, name)
@@ -33,6 +35,29 @@ def mlp(ctx: Context, spec: Mlp, x: Tensor) -> Tensor:
         product = op.mul(tape, gate, up, role_a="act(gate)", role_b="up")
     del gate, up
     return ctx.linear(spec.down, product, name)
+
+
+def _above_cutoff(tape: Tape, x: Tensor) -> Tensor:
+    """relu(x - (mean + number * deviation)): keeps x and the deviation, one number a token, and what is left."""
+    mean, deviation = op.mean(tape, x), _deviation(tape, x)
+    cutoff = op.add(tape, mean, op.times(tape, deviation))
+    return op.pointwise_by_output(tape, op.minus_row_scalar(tape, x, cutoff), "above the cutoff")
+
+
+def _deviation(tape: Tape, x: Tensor) -> Tensor:
+    """The standard deviation of each row; keeps the row."""
+    output = tape.new((*x.shape[:-1], 1), x.dtype)
+    if not tape.needs_grad(x):
+        return output
+    kept, shape = (tape.keep(x, "gate"), tape.keep(output, "deviation")), x.shape
+
+    def run(grads: list[Tensor | None]) -> Grads:
+        held, dtype = kept, given(grads).dtype
+        less_mean, result = tape.new(shape, dtype), tape.new(shape, dtype)
+        del held, less_mean
+        return (result,)
+
+    return tape.record(output, (x,), run)
 
 
 def _activated(ctx: Context, spec: Mlp, x: Tensor) -> Tensor:

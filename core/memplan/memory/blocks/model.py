@@ -6,11 +6,13 @@ from collections.abc import Callable, Sequence
 from typing import Generic, TypeVar
 
 from memplan.architecture.latent_parts import LatentAttention
-from memplan.architecture.parts import Architecture, Attention, Layer, rotary_tables
+from memplan.architecture.parts import Architecture, Attention, Layer
+from memplan.architecture.positions import rotary_tables
 from memplan.memory import operations as op
 from memplan.memory.blocks.attention import is_fused
 from memplan.memory.blocks.context import Context
 from memplan.memory.blocks.loss import head_and_loss
+from memplan.memory.blocks.streams import ended
 from memplan.memory.storage import LOGITS
 from memplan.memory.tape import Grads, Tape, Tensor, given
 
@@ -184,11 +186,14 @@ def finish(
         for part in ("weight", "bias"):
             ctx.parameter(f"{norm.name}.{part}", (norm.size,), dtype=ctx.setup.norms_dtype or None, trains=trains)
     nothing_held = not hidden.needs_grad  # no layer holds what all of them read
+    if architecture.streams is not None and architecture.ends:
+        hidden = ended(ctx, architecture.streams, hidden)
     x = ctx.norm(norm, hidden)
     if architecture.ends and len(architecture.projections) > 1:
         x = ctx.linear(architecture.projections[1], x, "")
     del hidden
     model_end = at_model_end()
+    ctx.layer_locals.clear()
     if ctx.setup.checkpointing:
         ctx.held_by_checkpoints += model_locals  # positions and masks are arguments of every checkpoint
     model_locals.clear()

@@ -30,9 +30,12 @@ def layer_inputs(ctx: Context, spec: LayerInputs, ids: Tensor, embedded: Tensor)
     if _kept_by_first_layer(ctx, embedded):
         uncounted = Tape().new(embedded.shape, embedded.dtype).storage
         embedded = Tensor(uncounted, embedded.shape, embedded.dtype, embedded.node, embedded.slot)
+    if spec.in_place:
+        ids = tape.new(ids.shape, ids.dtype)
     looked_up = op.mul_by_constant(tape, ctx.embed(table, ids), tape.new((1,), ctx.setup.unpacked_dtype), "scale")
     of_each = (ctx.batch, ctx.sequence, spec.layers, spec.width)
-    projected = op.times(tape, ctx.linear(spec.projection, embedded, ""))
+    projected = ctx.linear(spec.projection, embedded, "")
+    projected = times_in_place(tape, projected) if spec.in_place else op.times(tape, projected)
     projected = ctx.norm(spec.norm, op.view(projected, of_each))
     return op.times(tape, op.add(tape, projected, op.view(looked_up, of_each)))
 
@@ -57,11 +60,15 @@ def beginning(ctx: Context, x: Tensor) -> Tensor:
 
 def with_own_input(ctx: Context, spec: LayerInput, x: Tensor) -> Tensor:
     """x + norm(projection(act(gate(x)) * input))."""
+    return op.add(ctx.tape, x, by_own_input(ctx, spec, x))
+
+
+def by_own_input(ctx: Context, spec: LayerInput, x: Tensor) -> Tensor:
+    """norm(projection(act(gate(x)) * input))."""
     tape = ctx.tape
     gated = activation(tape, ctx.linear(spec.gate, x, ""), spec.activation)
     gated = op.mul(tape, gated, _own_input(ctx, spec), role_a="gated", role_b="the layers' inputs")
-    gated = ctx.norm(spec.norm, ctx.linear(spec.projection, gated, ""))
-    return op.add(tape, x, gated)
+    return ctx.norm(spec.norm, ctx.linear(spec.projection, gated, ""))
 
 
 def times_in_place(tape: Tape, x: Tensor) -> Tensor:
