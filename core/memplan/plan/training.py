@@ -225,7 +225,9 @@ class Training(BaseModel):
         description="Which attention runs. Eager keeps scores that grow with the square of the sequence.",
     )
     loss: Literal["plain", "chunked", "fused"] = Field(
-        "plain", title="Loss", description="plain holds the logits whole; chunked and fused never do."
+        "plain",
+        title="Loss",
+        description="plain turns all logits to fp32, chunked a part of them at a time; fused never holds them whole.",
     )
     kernels: Kernels = Field(
         "transformers", title="Kernels", description="Whose modules run: they decide which tensors are kept."
