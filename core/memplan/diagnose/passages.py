@@ -39,6 +39,10 @@ _ANCHORS = (
     b"OOMKilled",
     b"executable batch size",
     b"CUDA calloc",
+    b"rtMalloc failed",
+    b"by signal: Killed",
+    b"WinError 1455",
+    b"unable to mmap",
     b"memory on node",
 )
 

@@ -220,6 +220,10 @@ def _host(squeezed: str) -> Iterator[Found]:
     told = rf"defaultcpuallocator:(?:can'tallocate|notenough)memory:youtriedtoallocate{AMOUNT}"
     for found in re.finditer(told, squeezed):
         yield found.start(), found.end(), Message(kind="host", asked=amount(found[1], found[2]))
+    for found in re.finditer(rf"unabletommap{AMOUNT}fromfile", squeezed):  # a checkpoint's file
+        yield found.start(), found.end() + 60, Message(kind="host", asked=amount(found[1], found[2]))
+    for found in re.finditer(rf"memorylimitexceeded\({NUMBER}gi\)", squeezed):  # a container's
+        yield found.start(), found.end(), Message(kind="host", total=amount(found[1], "gib"))
     numpy = rf"unabletoallocate{AMOUNT}foranarraywithshape\(([\d,]*)\)anddatatype(\w+?\d+)"
     for found in re.finditer(numpy, squeezed):
         shape = tuple(int(one) for one in found[3].split(",") if one)
@@ -229,7 +233,8 @@ def _host(squeezed: str) -> Iterator[Found]:
     killed = (
         r"killedprocess(\d+)\(?[^)]{0,40}\)?(?:total-vm:\d+kb,)?(?:anon-rss:(\d+)kb)?"
         r"|oom[_-]kill(?:ed|er)?event|oomkilled(?![\"']?[:=]?(?:false|0))|diedwith<signals\.sigkill:9>"
-        r"|exitcode:-9(?!\d)|exitswithreturncode=-9(?!\d)"
+        r"|exitcode:-9(?!\d)|exitswithreturncode=-9(?!\d)|iskilledbysignal:killed|usingallavailableram"
+        r"|winerror1455"  # Windows' paging file
         r"|(?:line\d+:|\[\d+\][+-]?)\d+killed|zsh:killed"  # bash of a script's line and of a job, zsh
     )
     for found in re.finditer(killed, squeezed):
@@ -299,9 +304,18 @@ _DRIVER = re.compile(
 )
 
 
+_PINS = re.compile(r"\.pin_memory\(|cudahostalloc|cudahostregister")
+"""Page-locked memory is the host's, which the driver gives: what it says does not tell."""
+_NEAR_CALL = 200
+"""Letters between a traceback's last call and its error."""
+
+
 def _driver(squeezed: str) -> Iterator[Found]:
     for found in _DRIVER.finditer(squeezed):
-        yield found.start(), found.end(), Message(kind="driver")
+        pins = _PINS.search(squeezed, max(0, found.start() - _NEAR_CALL), found.start())
+        yield found.start(), found.end(), Message(kind="host" if pins else "driver")
+    for found in re.finditer(r"rtmallocfailed.{0,80}?size\[(\d{1,16})\]", squeezed):  # Ascend's communication
+        yield found.start(), found.end(), Message(kind="driver", asked=amount(found[1], "bytes"))
     for found in re.finditer(rf"failedtocuda(?:host)?[cm]alloc(?:async)?{AMOUNT}", squeezed):  # NCCL's buffers
         yield found.start(), found.end(), Message(kind="driver", asked=amount(found[1], found[2]))
 
