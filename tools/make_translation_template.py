@@ -30,7 +30,6 @@ KEYWORDS: dict[str, tuple[int, ...] | None] = {
     "Command": (3,),
     "Views": (1,),
     "add_view": (1,),
-    "RecipePreset": (1, 2, 3),
 }
 """What texts stand in, and in which arguments."""
 HEADER = "# Texts of memplan's window. Made by `python -m tools.make_translation_template`: change the sources instead."

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, get_args
 
 from pydantic import BaseModel
 
@@ -17,12 +17,14 @@ from memplan import (
     PREFERENCE_WORDS,
     TERMS,
     VERDICT_TITLES,
+    Basis,
     FieldFacts,
     Plan,
 )
 from memplan.choice_titles import TITLES_IN_FIELD
 from memplan.plan.field_facts import facts
 from memplan_gui.plan_fields import SECTIONS
+from memplan_gui.recipes import PRESETS
 
 Text = tuple[str, str, str]
 """The text, the file it stands in, what it is."""
@@ -47,6 +49,11 @@ def texts_of_data() -> Iterator[Text]:
     for section in SECTIONS:
         for title in (section.title, *(fold.title for fold in section.folds)):
             yield title, "gui/memplan_gui/plan_fields.py", "a part of the plan panel"
+    for preset in PRESETS:
+        for text in (preset.title, preset.words, preset.description):
+            yield text, "gui/memplan_gui/recipes.py", f"the recipe {preset.title}"
+    for basis in get_args(Basis):
+        yield basis, "core/memplan/result.py", "a basis"
     for form in EXPORT_FORMATS.values():
         yield form.title, "core/memplan/exchange", "a format to export to"
     for lever in LEVERS:

@@ -208,10 +208,12 @@ if TYPE_CHECKING:  # The same names for type checkers and editors; a test holds 
     from memplan.sentences import stage_words as stage_words
     from memplan.sentences import usable_words as usable_words
     from memplan.sentences import verdict_sentence as verdict_sentence
+    from memplan.sentences import verdict_words as verdict_words
     from memplan.term_looks import TERM_LOOKS as TERM_LOOKS
     from memplan.term_looks import TermLook as TermLook
     from memplan.term_looks import contrast as contrast
     from memplan.term_looks import text_on as text_on
+    from memplan.translation import in_english as in_english
     from memplan.translation import install_catalog as install_catalog
     from memplan.translation import tr as tr
     from memplan.translation import tr_later as tr_later
@@ -284,10 +286,10 @@ _NAMES: dict[str, str] = {
     "sentences": (
         "VERDICT_TITLES basis_sentence host_sentence host_words instant_words model_sentence peak_words "
         "pinned_sentence place_words process_sentence saving_words slowdown_sentence slowdown_words "
-        "stage_sentence stage_words usable_words verdict_sentence"
+        "stage_sentence stage_words usable_words verdict_sentence verdict_words"
     ),
     "term_looks": "TERM_LOOKS TermLook contrast text_on",
-    "translation": "install_catalog tr tr_later tr_n translated",
+    "translation": "in_english install_catalog tr tr_later tr_n translated",
     "version": "PLAN_SUFFIX",
     "units": "COUNTS COUNTS_IN_TOKENS GB GIB UNIT_BYTES UNIT_NAMES Unit format_bytes format_count parse_count to_unit",
 }

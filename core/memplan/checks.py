@@ -16,6 +16,7 @@ from memplan.parallel_checks import keeps_masters, parallel_advice
 from memplan.plan.scenario import Scenario
 from memplan.plan.training import Training
 from memplan.result import Advice
+from memplan.translation import tr
 
 _BEFORE_AMPERE = ("Pascal", "Volta", "Turing")
 """Generations for which flash-attn has no kernels."""
@@ -31,38 +32,46 @@ def advice(scenario: Scenario, setup: Setup, architecture: Architecture, device:
     training = scenario.training
     yield from _about_version(training)
     if training.caches_keys and not architecture.generates:
-        words = f"{architecture.model_type} generates no text: it is walked in one pass, which caches no keys."
+        words = tr("{model_type} generates no text: it is walked in one pass, which caches no keys.").format(
+            model_type=architecture.model_type
+        )
         yield Advice("training.inference", words)
     if training.optimizer_in_backward and training.gradient_accumulation > 1:
-        words = "Gradients that are applied as they come can not be accumulated."
+        words = tr("Gradients that are applied as they come can not be accumulated.")
         yield Advice("training.gradient_accumulation", words)
     if architecture.positions is not None and training.sequence_length > architecture.positions.usable_rows:
-        words = f"The model has {architecture.positions.usable_rows} learned positions; longer sequences fail."
+        words = tr("The model has {usable_rows} learned positions; longer sequences fail.").format(
+            usable_rows=architecture.positions.usable_rows
+        )
         yield Advice("training.sequence_length", words)
     if training.attention != "eager" and any(layer.attention.softcap for layer in architecture.kinds):
-        yield Advice("training.attention", "This model caps its scores, which only eager attention does: eager runs.")
+        yield Advice(
+            "training.attention", tr("This model caps its scores, which only eager attention does: eager runs.")
+        )
 
 
 def _about_precision(scenario: Scenario) -> Iterator[Advice]:
     training, hardware = scenario.training, scenario.hardware
     casts = hardware.sharding.strategy in CASTS_WEIGHTS and hardware.sharding.mixed_precision and hardware.devices > 1
     if training.method == "full" and training.weights_dtype == "fp32" and training.autocast == "none" and not casts:
-        words = "Everything runs in fp32. bf16 autocast halves the inputs of products; bf16 weights halve the states."
+        words = tr(
+            "Everything runs in fp32. bf16 autocast halves the inputs of products; bf16 weights halve the states."
+        )
         yield Advice("training.weights_dtype", words)
     bare = training.weights_dtype != "fp32" and not training.master_weights
     if training.method == "full" and bare and not keeps_masters(scenario):
-        words = (
-            f"Weights and states are {training.weights_dtype} alone: small updates can be lost to rounding. "
-            "fp32 weights under autocast, or master weights, avoid that for 12 or 16 bytes a parameter."
-        )
+        words = tr(
+            "Weights and states are {weights_dtype} alone: small updates can be lost to rounding. fp32 weights "
+            "under autocast, or master weights, avoid that for 12 or 16 bytes a parameter."
+        ).format(weights_dtype=training.weights_dtype)
         yield Advice("training.master_weights", words)
     if training.weights_dtype == "fp16" and training.method == "full":
-        yield Advice("training.weights_dtype", "PyTorch's gradient scaler refuses fp16 weights; load fp32 or bf16.")
+        yield Advice("training.weights_dtype", tr("PyTorch's gradient scaler refuses fp16 weights; load fp32 or bf16."))
     if training.master_weights and training.weights_dtype == "fp32":
-        yield Advice("training.master_weights", "Weights are fp32 already; there is no second copy to keep.")
+        yield Advice("training.master_weights", tr("Weights are fp32 already; there is no second copy to keep."))
     if training.autocast == training.weights_dtype and training.method != "qlora":
         yield Advice(
-            "training.autocast", "Weights are in that dtype already; autocast adds fp32 copies at norms and loss."
+            "training.autocast", tr("Weights are in that dtype already; autocast adds fp32 copies at norms and loss.")
         )
 
 
@@ -70,23 +79,28 @@ def _about_what_trains(scenario: Scenario, setup: Setup, architecture: Architect
     training = scenario.training
     freeze, lora = training.freeze, training.lora
     if training.method == "freeze" and not (freeze.trainable_layers or freeze.embeddings or freeze.head):
-        words = "Nothing trains: no layer, no embeddings, no head."
+        words = tr("Nothing trains: no layer, no embeddings, no head.")
         yield Advice("training.freeze.trainable_layers", words)
     if training.trainable_fraction is not None and scenario.model.parameters is None:
-        words = "The model's modules are known, so rank and targets count, not this."
+        words = tr("The model's modules are known, so rank and targets count, not this.")
         yield Advice("training.trainable_fraction", words)
     if not setup.adapted:
         return
     adapted = [linear for linear in _adaptable(setup, architecture) if setup.adapts(linear)]
     if setup.targets == ():
-        yield Advice("training.lora.targets", "No module is named, so there are no adapters and nothing trains.")
+        yield Advice("training.lora.targets", tr("No module is named, so there are no adapters and nothing trains."))
     elif setup.targets is not None and (unmatched := _unmatched(setup, architecture)):
         names = ", ".join(sorted(_names_of(_adaptable(setup, architecture))))
         named = " or ".join(unmatched)
-        yield Advice("training.lora.targets", f"No module is called {named}. This model's are {names}.")
+        yield Advice(
+            "training.lora.targets",
+            tr("No module is called {named}. This model's are {names}.").format(named=named, names=names),
+        )
     narrowest = min((min(linear.inputs, linear.outputs) for linear in adapted), default=0)
     if 0 < narrowest < lora.rank:
-        words = f"An adapter of rank {lora.rank} is larger than the narrowest matrix it stands beside ({narrowest})."
+        words = tr(
+            "An adapter of rank {rank} is larger than the narrowest matrix it stands beside ({narrowest})."
+        ).format(rank=lora.rank, narrowest=narrowest)
         yield Advice("training.lora.rank", words)
 
 
@@ -118,14 +132,13 @@ def _about_experts(scenario: Scenario, setup: Setup, architecture: Architecture)
     mixtures = _mixtures(architecture)
     adapted = any(setup.adapts_parameter(one, "experts.down_proj") for one in mixtures)
     if scenario.training.lora.dropout > 0 and adapted:
-        yield Advice("training.lora.dropout", "PEFT takes no dropout on experts; it refuses this set-up.")
+        yield Advice("training.lora.dropout", tr("PEFT takes no dropout on experts; it refuses this set-up."))
     if setup.packed and any(not setup.expert_modules(one) for one in mixtures):
         training = scenario.training
         wide = training.quantization.fp32_unquantized or training.weights_dtype == "fp32"
-        words = (
-            "4-bit packs linear modules only: with transformers 5 the experts, most of this model, are held in "
-            f"{'fp32' if wide else '16 bit'}."
-        )
+        words = tr(
+            "4-bit packs linear modules only: with transformers 5 the experts, most of this model, are held in {dtype}."
+        ).format(dtype="fp32" if wide else tr("16 bit"))
         yield Advice("training.quantization.format", words)
 
 
@@ -136,12 +149,19 @@ def _about_version(training: Training) -> Iterator[Advice]:
     newest = ".".join(map(str, NEWEST))
     version = version_of(text)
     if not is_version(text):
-        yield Advice("training.kernels_version", f'"{text}" is not a version such as 4.48; {newest} is counted.')
+        yield Advice(
+            "training.kernels_version",
+            tr('"{text}" is not a version such as 4.48; {newest} is counted.').format(text=text, newest=newest),
+        )
     elif version > NEWEST:
-        yield Advice("training.kernels_version", f"Newer than what is known: {newest} is counted.")
+        yield Advice(
+            "training.kernels_version", tr("Newer than what is known: {newest} is counted.").format(newest=newest)
+        )
     elif version < OLDEST:
         oldest = ".".join(map(str, OLDEST))
-        yield Advice("training.kernels_version", f"Older than what is known: {oldest} is counted.")
+        yield Advice(
+            "training.kernels_version", tr("Older than what is known: {oldest} is counted.").format(oldest=oldest)
+        )
 
 
 def device_advice(scenario: Scenario, device: Device) -> Iterator[Advice]:
@@ -149,17 +169,21 @@ def device_advice(scenario: Scenario, device: Device) -> Iterator[Advice]:
     training = scenario.training
     if device.vendor == "Apple" and scenario.hardware.devices > 1:
         # Hugging Face Accelerate, documentation of mps.
-        words = "PyTorch has no communication between Apple's GPUs: a run cannot be divided over several."
+        words = tr("PyTorch has no communication between Apple's GPUs: a run cannot be divided over several.")
         yield Advice("hardware.devices", words)
     if device.vendor == "Apple" and RULES[training.optimizer].source.startswith("bitsandbytes"):
-        words = "bitsandbytes' optimizers need a platform that it supports; Apple's GPUs are not among them."
+        words = tr("bitsandbytes' optimizers need a platform that it supports; Apple's GPUs are not among them.")
         yield Advice("training.optimizer", words)
     if device.vendor == "Apple" and training.method == "qlora" and training.quantization.format != "mlx_int4":
-        words = "bitsandbytes' 4-bit weights do not run on Apple's GPUs; MLX has 4-bit weights of its own."
+        words = tr("bitsandbytes' 4-bit weights do not run on Apple's GPUs; MLX has 4-bit weights of its own.")
         yield Advice("training.quantization.format", words)
     if training.attention == "flash" and device.architecture in _BEFORE_AMPERE:
-        words = f"flash-attn has no kernels for {device.architecture}; sdpa keeps as little."
+        words = tr("flash-attn has no kernels for {architecture}; sdpa keeps as little.").format(
+            architecture=device.architecture
+        )
         yield Advice("training.attention", words)
     if not device.bf16_supported and "bf16" in (training.weights_dtype, training.autocast):
         path = "training.weights_dtype" if training.weights_dtype == "bf16" else "training.autocast"
-        yield Advice(path, f"{device.name} has no bf16 arithmetic of its own; fp16 takes as much memory.")
+        yield Advice(
+            path, tr("{name} has no bf16 arithmetic of its own; fp16 takes as much memory.").format(name=device.name)
+        )

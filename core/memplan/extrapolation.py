@@ -25,18 +25,21 @@ from memplan.plan.hardware import Strategy
 from memplan.plan.scenario import Scenario
 from memplan.plan.training import Kernels
 from memplan.result import Advice
+from memplan.translation import tr, tr_later, translated
 
 _KERNELS: dict[Kernels, str] = {
-    "liger": "Liger's fused loss is counted; its norms, rotary positions and gated products, which keep less, are not.",
-    "unsloth": (
+    "liger": tr_later(
+        "Liger's fused loss is counted; its norms, rotary positions and gated products, which keep less, are not."
+    ),
+    "unsloth": tr_later(
         "Unsloth's modules are counted as transformers', which keep more. Its own loss takes chunks of logits as large "
         "as half of what is free, 4 GiB at most: that is not counted as needed."
     ),
-    "torchtitan": (
+    "torchtitan": tr_later(
         "torchtitan's modules are counted as transformers', which keep more: its norms keep their input alone, and "
         "its loss drops the 16-bit logits before backward."
     ),
-    "mlx": (
+    "mlx": tr_later(
         "Attention and update are counted as MLX runs them; backward with two layers and all gradients more, as MLX "
         "orders it itself: too much rather than too little. Small runs of mlx-lm took up to a third less."
     ),
@@ -58,7 +61,9 @@ _ON_ONE_DEVICE = (
 def extrapolations(scenario: Scenario, architecture: Architecture, device: Device) -> Iterator[Advice]:
     """One word for each setting that was held against nothing."""
     if device.vendor not in ("NVIDIA", "AMD"):
-        words = f"PyTorch's kernels for {device.vendor} devices have not been held against truth: CUDA's are counted."
+        words = tr(
+            "PyTorch's kernels for {vendor} devices have not been held against truth: CUDA's are counted."
+        ).format(vendor=device.vendor)
         yield Advice("hardware.device", words)
     yield from _about_kernels(scenario, architecture)
     yield from _about_training(scenario, architecture)
@@ -73,48 +78,56 @@ def _about_kernels(scenario: Scenario, architecture: Architecture) -> Iterator[A
     named = choice_title("kernels", kernels)
     if scenario.training.caches_keys:
         if kernels != "transformers":
-            words = f"Text is generated as transformers does it: {named} may set aside its cache for more tokens."
+            words = tr(
+                "Text is generated as transformers does it: {named} may set aside its cache for more tokens."
+            ).format(named=named)
             yield Advice("training.kernels", words)
         elif version_of(scenario.training.kernels_version) < (5, 0):
-            words = (
+            words = tr(
                 "Generation before transformers 5 is counted by its source: keys and values of every head are cached."
             )
             yield Advice("training.kernels_version", words)
         return
     if not is_run_by(architecture, kernels):
-        words = f"{named}'s modules are counted as transformers', which may keep more or less."
-        yield Advice("training.kernels", _KERNELS.get(kernels, words))
+        words = tr("{named}'s modules are counted as transformers', which may keep more or less.").format(named=named)
+        yield Advice("training.kernels", translated(_KERNELS.get(kernels, words)))
     elif kernels == "megatron":
         if loss != "plain":
-            yield Advice("training.loss", f"Megatron has no {loss} loss: another stack's is counted.")
+            yield Advice(
+                "training.loss", tr("Megatron has no {loss} loss: another stack's is counted.").format(loss=loss)
+            )
         if scenario.training.method != "full":
-            words = "Megatron's modules are counted as published for full training, the rest as transformers does it."
+            words = tr(
+                "Megatron's modules are counted as published for full training, the rest as transformers does it."
+            )
             yield Advice("training.method", words)
     elif kernels in ("litgpt", "torchtune"):
         if loss == "fused":
-            yield Advice("training.loss", f"{named} has no fused loss: Liger's is counted.")
+            yield Advice("training.loss", tr("{named} has no fused loss: Liger's is counted.").format(named=named))
         if kernels == "torchtune" and scenario.training.method == "qlora":
-            yield Advice("training.kernels", "torchtune's own 4-bit products are not walked: a 16-bit base's are.")
+            yield Advice("training.kernels", tr("torchtune's own 4-bit products are not walked: a 16-bit base's are."))
 
 
 def _about_training(scenario: Scenario, architecture: Architecture) -> Iterator[Advice]:
     training = scenario.training
     if training.optimizer_in_backward:
-        yield Advice("training.optimizer_in_backward", "Gradients are counted as gone once their layer is through.")
+        yield Advice("training.optimizer_in_backward", tr("Gradients are counted as gone once their layer is through."))
     if training.optimizer == "galore":
-        words = "The decomposition of the largest gradient is counted without the workspace that cuSOLVER takes for it."
+        words = tr(
+            "The decomposition of the largest gradient is counted without the workspace that cuSOLVER takes for it."
+        )
         yield Advice("training.optimizer", words)
     if training.checkpointing == "selective" and not is_run_by(architecture, "megatron"):
-        words = "What is recomputed of each layer is counted as kept: too much rather than too little."
+        words = tr("What is recomputed of each layer is counted as kept: too much rather than too little.")
         yield Advice("training.checkpointing", words)
     if training.checkpointing == "offload":
-        yield Advice("training.checkpointing", "Checkpoints are counted as wholly on the host until they are used.")
+        yield Advice("training.checkpointing", tr("Checkpoints are counted as wholly on the host until they are used."))
 
 
 def _about_adapters(scenario: Scenario, architecture: Architecture) -> Iterator[Advice]:
     training = scenario.training
     if training.method == "qlora" and training.quantization.format not in ("nf4", "fp4"):
-        words = f"Products of {training.quantization.format} are walked as those of nf4."
+        words = tr("Products of {format} are walked as those of nf4.").format(format=training.quantization.format)
         yield Advice("training.quantization.format", words)
     if training.method not in ("lora", "qlora"):
         return
@@ -123,7 +136,9 @@ def _about_adapters(scenario: Scenario, architecture: Architecture) -> Iterator[
     names = saved_modules(architecture, Setup.of(training))
     for saved in dict.fromkeys(training.lora.modules_to_save):
         if not any(names_module(saved, name) for name in names):
-            words = f'"{saved}" is left out: only {", ".join(names)} are counted when they are trained whole.'
+            words = tr('"{saved}" is left out: only {names} are counted when they are trained whole.').format(
+                saved=saved, names=", ".join(names)
+            )
             yield Advice("training.lora.modules_to_save", words)
 
 
@@ -135,19 +150,25 @@ def _about_sharding(scenario: Scenario) -> Iterator[Advice]:
             offloads = hardware.offload.optimizer or hardware.offload.parameters
             alone = f"One device has nothing to divide with: it holds everything{' that is not offloaded' * offloads}."
             whole = alone if hardware.devices == 1 else "Nothing is divided."
-            yield Advice("hardware.sharding.strategy", f"{whole} {_ON_ONE_DEVICE}")
+            yield Advice(
+                "hardware.sharding.strategy",
+                tr("{whole} {ON_ONE_DEVICE}").format(whole=whole, ON_ONE_DEVICE=_ON_ONE_DEVICE),
+            )
         return
     if RULES[training.optimizer].hidden_only and strategy in CUTS_TENSORS:
         name = RULES[training.optimizer].title
-        yield Advice("training.optimizer", f"{name} needs whole matrices; gathering them for it is not counted.")
+        yield Advice(
+            "training.optimizer",
+            tr("{name} needs whole matrices; gathering them for it is not counted.").format(name=name),
+        )
     if strategy == "fsdp1" and training.method not in ("full", "lora"):
-        words = "FSDP1 is traced around full training and LoRA; around a 4-bit base some 3% more was measured."
+        words = tr("FSDP1 is traced around full training and LoRA; around a 4-bit base some 3% more was measured.")
         yield Advice("hardware.sharding.strategy", words)
     elif strategy in _BUCKETS:
         yield Advice("hardware.sharding.strategy", _BUCKETS[strategy])
     elif strategy == "fsdp2" and training.method not in ("full", "lora"):
         what = {"freeze": "frozen layers", "inference": "inference"}.get(training.method, "adapters")
-        words = f"Sharding of {what} has not been held against traces yet."
+        words = tr("Sharding of {what} has not been held against traces yet.").format(what=what)
         if training.method == "qlora":
             words += " Packed values are cut evenly; their scales are counted whole on each device."
         yield Advice("hardware.sharding.strategy", words)
@@ -157,7 +178,7 @@ def _about_sharding(scenario: Scenario) -> Iterator[Advice]:
             if hardware.sharding.gradient_as_bucket_view
             else ("communication buckets as large as the gradients")
         )
-        words = f"Each device holds everything; {beside}."
+        words = tr("Each device holds everything; {beside}.").format(beside=beside)
         yield Advice("hardware.devices", words)
 
 
@@ -165,25 +186,31 @@ def _about_parallelism(scenario: Scenario, architecture: Architecture) -> Iterat
     hardware = scenario.hardware
     if hardware.tensor_parallel > 1:
         along = "divided along the sequence" if hardware.sequence_parallel else "counted whole"
-        words = f"Heads, feed-forward widths and the vocabulary are divided; norms and residuals are {along}."
+        words = tr(
+            "Heads, feed-forward widths and the vocabulary are divided; norms and residuals are {along}."
+        ).format(along=along)
         yield Advice("hardware.tensor_parallel", words)
         if hardware.sequence_parallel:
-            words = "Each device keeps its part; the whole sequence is gathered for products, in backward once more."
+            words = tr(
+                "Each device keeps its part; the whole sequence is gathered for products, in backward once more."
+            )
             yield Advice("hardware.sequence_parallel", words)
     if hardware.pipeline_parallel > 1:
-        words = (
+        words = tr(
             "The fullest stage is counted: embeddings on the first, head and loss on the last, one forward and one "
-            f"backward in turn ({'1F1B' if hardware.virtual_stages == 1 else 'interleaved 1F1B'})."
-        )
+            "backward in turn ({schedule})."
+        ).format(schedule="1F1B" if hardware.virtual_stages == 1 else tr("interleaved 1F1B"))
         yield Advice("hardware.pipeline_parallel", words)
     if hardware.context_parallel > 1:
-        words = "The sequence is divided; each attention gathers the keys and values of all devices for a moment."
+        words = tr("The sequence is divided; each attention gathers the keys and values of all devices for a moment.")
         if scenario.training.attention == "eager":
             # PyTorch 2.13, tensor/experimental/_context_parallel, _attention.py: it replaces SDPA's kernels alone.
             words += " Eager attention does not: its scores are of a device's own part, and so is what it finds."
         yield Advice("hardware.context_parallel", words)
     if expert_parallel_of(hardware) > 1 and any(isinstance(layer.mlp, Experts) for layer in architecture.kinds):
-        words = "Experts are divided; tokens are taken to spread evenly, and one more copy of them travels each way."
+        words = tr(
+            "Experts are divided; tokens are taken to spread evenly, and one more copy of them travels each way."
+        )
         yield Advice("hardware.expert_parallel", words)
 
 
@@ -196,8 +223,10 @@ def _about_offload(scenario: Scenario) -> Iterator[Advice]:
         yield Advice("hardware.offload.optimizer", words)
     if offload.parameters:
         whole = "Weights, gradients and states are" if offloads_all(scenario.hardware) else "Weights are"
-        words = f"{whole} counted on the host; each layer comes when it runs; embeddings and head stay."
+        words = tr("{whole} counted on the host; each layer comes when it runs; embeddings and head stay.").format(
+            whole=whole
+        )
         yield Advice("hardware.offload.parameters", words)
     if offload.activations:
-        words = "What a layer keeps is counted on the host from its forward to its backward."
+        words = tr("What a layer keeps is counted on the host from its forward to its backward.")
         yield Advice("hardware.offload.activations", words)

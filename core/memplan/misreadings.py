@@ -16,6 +16,7 @@ from memplan.number_style import number
 from memplan.plan.hardware import Hardware
 from memplan.plan.scenario import Scenario
 from memplan.result import Advice
+from memplan.translation import tr
 from memplan.units import GIB, format_bytes
 
 _KEPT_PER_VALUE = 34
@@ -49,22 +50,22 @@ def _about_adapters(scenario: Scenario, architecture: Architecture) -> Iterator[
     method, tokens = training.method, training.micro_batch * training.sequence_length
     held = total(architecture) * BYTES_PER_VALUE[training.weights_dtype]
     if method in ("lora", "freeze", "inference") and training.weights_dtype == "fp32":
-        words = "Frozen weights are loaded in fp32: bf16 takes half of it, and nothing of them is updated."
+        words = tr("Frozen weights are loaded in fp32: bf16 takes half of it, and nothing of them is updated.")
         yield Advice("training.weights_dtype", words)
     checkpoints = training.checkpointing in ("full", "offload")
     kept = _KEPT_PER_VALUE * tokens * architecture.hidden_size * architecture.num_layers
     if method in ("lora", "qlora") and not checkpoints and kept > held:
-        words = (
+        words = tr(
             "Adapters spare gradients and states, not activations: at this many tokens those are the larger part, and "
             "checkpointing or fewer tokens make them smaller."
         )
         yield Advice("training.method", words)
     upcast = method == "qlora" and training.quantization.fp32_unquantized and training.weights_dtype != "fp32"
     if upcast and tokens >= (_LONG_WITH_CHECKPOINTS if checkpoints else _LONG):
-        words = "Norms in fp32 make activations fp32: with this many tokens QLoRA can need more memory than LoRA."
+        words = tr("Norms in fp32 make activations fp32: with this many tokens QLoRA can need more memory than LoRA.")
         yield Advice("training.quantization.fp32_unquantized", words)
     if method in ("lora", "qlora") and training.lora.modules_to_save:
-        words = (
+        words = tr(
             "A module that trains whole takes gradients and states of its own; PEFT's trainable_token_indices trains "
             "the rows of new tokens alone."
         )
@@ -78,10 +79,10 @@ def _about_the_loss(scenario: Scenario, architecture: Architecture) -> Iterator[
     if training.method == "inference" or training.loss != "plain" or training.kernels == "liger":
         return
     if logits >= _LARGE_LOGITS:
-        words = (
-            f"{number(tokens)} tokens × {number(architecture.vocab_size)} words of the vocabulary are logits of "
-            f"{format_bytes(logits)} in fp32, with a gradient as large; a fused or chunked loss never holds them whole."
-        )
+        words = tr(
+            "{tokens} tokens × {vocab_size} words of the vocabulary are logits of {logits} in fp32, with a "
+            "gradient as large; a fused or chunked loss never holds them whole."
+        ).format(tokens=number(tokens), vocab_size=number(architecture.vocab_size), logits=format_bytes(logits))
         yield Advice("training.loss", words)
 
 
@@ -97,8 +98,8 @@ def _about_sharding(scenario: Scenario, held_weights: int) -> Iterator[Advice]:
         what = "states and gradients" if strategy == "zero2" else "states"
         parts = hardware.tensor_parallel * hardware.pipeline_parallel * hardware.expert_parallel
         whose = "all weights" if parts == 1 else "all weights of its part of the model"
-        words = (
-            f"Divides {what}; every device holds {whose} ({format_bytes(held_weights)}). ZeRO-3 and FSDP divide them."
+        words = tr("Divides {what}; every device holds {whose} ({held_weights}). ZeRO-3 and FSDP divide them.").format(
+            what=what, whose=whose, held_weights=format_bytes(held_weights)
         )
         yield Advice("hardware.sharding.strategy", words)
 
@@ -113,10 +114,10 @@ def _about_autocast(scenario: Scenario, copied_bytes: int) -> Iterator[Advice]:
         if strategy in CASTS_WEIGHTS
         else "with bf16 weights beside master weights, DeepSpeed's own mixed precision instead of autocast,"
     )
-    words = (
-        f"Autocast keeps 16-bit copies of weights until forward is over, {format_bytes(copied_bytes)} that no device "
-        f"shares; {remedy} there are none."
-    )
+    words = tr(
+        "Autocast keeps 16-bit copies of weights until forward is over, {copied_bytes} that no device shares; "
+        "{remedy} there are none."
+    ).format(copied_bytes=format_bytes(copied_bytes), remedy=remedy)
     yield Advice("training.autocast", words)
 
 
@@ -133,7 +134,9 @@ def _about_batches(scenario: Scenario) -> Iterator[Advice]:
     if training.method == "inference" or pieces == 1:
         return
     factors = [number(batch), number(pieces), *([f"{number(devices)} {seers}"] if devices > 1 else [])]
-    words = f"One update sees {' × '.join(factors)} = {number(batch * pieces * devices)} sequences"
+    words = tr("One update sees {factors} = {batch} sequences").format(
+        factors=" × ".join(factors), batch=number(batch * pieces * devices)
+    )
     if batch > 1:
         words += f"; activations follow the micro-batch of {number(batch)}, whatever the accumulation"
-    yield Advice("training.gradient_accumulation", f"{words}.")
+    yield Advice("training.gradient_accumulation", tr("{words}.").format(words=words))

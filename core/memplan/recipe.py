@@ -7,6 +7,7 @@ from memplan.memory.optimizers import RULES
 from memplan.memory.setup import Setup
 from memplan.plan.training import Training
 from memplan.result import Recipe
+from memplan.translation import tr
 
 
 def recipe_of(setup: Setup, training: Training, parameters: int, states: States) -> Recipe:
@@ -14,7 +15,7 @@ def recipe_of(setup: Setup, training: Training, parameters: int, states: States)
     held = states.weights + states.adapters + states.gradients + states.optimizer + states.paged + states.master
     per_parameter = held / parameters if parameters else 0.0
     if training.method == "inference":
-        return Recipe(f"{setup.weights_dtype} weights, nothing trains", round(per_parameter, 3))
+        return Recipe(tr("{dtype} weights, nothing trains").format(dtype=setup.weights_dtype), round(per_parameter, 3))
     base = _base_words(setup, training)
     trained = _trained_words(setup, training)
     return Recipe(f"{base}, {trained}", round(per_parameter, 3))
@@ -22,29 +23,33 @@ def recipe_of(setup: Setup, training: Training, parameters: int, states: States)
 
 def _base_words(setup: Setup, training: Training) -> str:
     if setup.packed:
-        rest = f", the rest in {setup.unpacked_dtype}" if setup.unpacked_dtype != setup.weights_dtype else ""
-        return f"4-bit {training.quantization.format} base{rest}, {setup.adapter_dtype} adapters"
-    frozen = "frozen " if setup.adapted else ""
-    words = f"{frozen}{setup.weights_dtype} weights"
-    if setup.autocast:
-        words += f" under {setup.autocast} autocast"
+        words = tr("4-bit {format} base, {adapters} adapters")
+        if setup.unpacked_dtype != setup.weights_dtype:
+            words = tr("4-bit {format} base, the rest in {rest}, {adapters} adapters")
+        return words.format(
+            format=training.quantization.format, rest=setup.unpacked_dtype, adapters=setup.adapter_dtype
+        )
     if setup.adapted:
-        words += f", {setup.adapter_dtype} adapters"
-    return words
+        words = tr("frozen {weights} weights, {adapters} adapters")
+        if setup.autocast:
+            words = tr("frozen {weights} weights under {autocast} autocast, {adapters} adapters")
+    else:
+        words = tr("{weights} weights under {autocast} autocast") if setup.autocast else tr("{weights} weights")
+    return words.format(weights=setup.weights_dtype, autocast=setup.autocast, adapters=setup.adapter_dtype)
 
 
 def _trained_words(setup: Setup, training: Training) -> str:
     own = setup.adapter_dtype if setup.adapted else setup.weights_dtype
     gradients = own if training.gradients_dtype == "weights" else training.gradients_dtype
-    words = f"{gradients} gradients"
+    words = tr("{dtype} gradients").format(dtype=gradients)
     has_master = training.master_weights and own != "fp32"
     if has_master:
-        words += ", fp32 master weights"
+        words = ", ".join((words, tr("fp32 master weights")))
     rule = RULES[training.optimizer]
     if rule.moments == 0 and rule.format != "factored":
-        return f"{words}, {rule.title} without states"
+        return ", ".join((words, tr("{optimizer} without states").format(optimizer=rule.title)))
     if rule.format in ("8bit", "4bit", "fp8"):
-        return f"{words}, {rule.title} states"
+        return ", ".join((words, tr("{optimizer} states").format(optimizer=rule.title)))
     chosen = training.optimizer_state_dtype
     dtype = (
         "fp32"
@@ -53,4 +58,4 @@ def _trained_words(setup: Setup, training: Training) -> str:
         if chosen == "weights"
         else chosen
     )
-    return f"{words}, {dtype} {rule.title} states"
+    return ", ".join((words, tr("{dtype} {optimizer} states").format(dtype=dtype, optimizer=rule.title)))

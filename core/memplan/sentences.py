@@ -2,31 +2,45 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from memplan.number_style import number
 from memplan.result import Basis, Estimate, Instant, InstantName, StageShare, Verdict
+from memplan.translation import tr, tr_later, translated
 from memplan.units import UNIT_NAMES, Unit, counted, format_bytes, format_count, to_unit
 
 VERDICT_TITLES: dict[Verdict, str] = {"fits": "Fits", "tight": "Tight", "does_not_fit": "Does not fit"}
 
 AT: dict[InstantName, str] = {
-    "loaded": "once loaded",
-    "forward": "in forward",
-    "loss": "at the loss",
-    "backward": "in backward",
-    "optimizer_step": "at the optimizer step",
-    "prefill": "in prefill",
-    "decode": "in decoding",
+    "loaded": tr_later("once loaded"),
+    "forward": tr_later("in forward"),
+    "loss": tr_later("at the loss"),
+    "backward": tr_later("in backward"),
+    "optimizer_step": tr_later("at the optimizer step"),
+    "prefill": tr_later("in prefill"),
+    "decode": tr_later("in decoding"),
 }
 _NO_SLOWER = 0.01
 """A change of time below this fraction is none that anyone could measure."""
 _MORE_THAN_THE_NEED = 1.01
-_WHY_MORE = "with cache that the run can do without: the allocator gives it back before it fails"
 _BASES: dict[Basis, str] = {
-    "traced": "traced: held against traces of the framework's own code",
-    "measured": "measured: held against runs on real devices",
-    "published": "published: follows figures and formulas that others published",
-    "extrapolated": "extrapolated: nothing like it was traced or measured, so take it as a rough figure",
+    "traced": tr_later("traced: held against traces of the framework's own code"),
+    "measured": tr_later("measured: held against runs on real devices"),
+    "published": tr_later("published: follows figures and formulas that others published"),
+    "extrapolated": tr_later("extrapolated: nothing like it was traced or measured, so take it as a rough figure"),
 }
+
+
+class VerdictWords(NamedTuple):
+    """A verdict in words: in a sentence, and in its parts."""
+
+    sentence: str
+    word: str
+    """Whether it fits."""
+    margin: str
+    """By how much, either way; empty where that is open."""
+    detail: str
+    """What it needs of what, and when."""
 
 
 def verdict_sentence(estimate: Estimate, unit: Unit = "gib") -> str:
@@ -35,27 +49,65 @@ def verdict_sentence(estimate: Estimate, unit: Unit = "gib") -> str:
     "Does not fit: needs 84.9 GiB (83.4 to 90.1) of 75.1 GiB usable (9.8 GiB over), at the optimizer step". The figures
     agree with each other as they are printed: the last is the difference of the need and what is usable.
     """
-    title, band = VERDICT_TITLES[estimate.verdict], estimate.need
-    usable = estimate.usable_bytes
+    return verdict_words(estimate, unit).sentence
+
+
+def verdict_words(estimate: Estimate, unit: Unit = "gib") -> VerdictWords:
+    """The same, and its parts: a window shows them in sizes of their own."""
+    band, usable = estimate.need, estimate.usable_bytes
+    word, when = translated(VERDICT_TITLES[estimate.verdict]), peak_words(estimate)
     if estimate.verdict == "tight":
         low, high, of = _together([band.low, band.high, usable], unit)
-        return f"{title}: needs {low} to {high} of {of} usable, {peak_words(estimate)}"
+        sentence = tr("Tight: needs {low} to {high} of {usable} usable, {when}")
+        detail = tr("Needs {low} to {high} of {usable} usable, {when}")
+        figures = {"low": low, "high": high, "usable": of, "when": when}
+        return VerdictWords(sentence.format(**figures), word, "", detail.format(**figures))
     amounts = [estimate.need_bytes, band.low, band.high, usable]
-    need, low, high, of, difference = _together(amounts, unit, with_difference=True)
-    reach = f" ({low.split()[0]} to {high.split()[0]})" if low != high else ""
-    word = "over" if estimate.verdict == "does_not_fit" else "free"
-    return f"{title}: needs {need}{reach} of {of} usable ({difference} {word}), {peak_words(estimate)}"
+    need, low, high, of, margin = _together(amounts, unit, with_difference=True)
+    figures = {
+        "need": need,
+        "low": low.split()[0],
+        "high": high.split()[0],
+        "usable": of,
+        "margin": margin,
+        "when": when,
+    }
+    fits, has_band = estimate.verdict == "fits", low != high
+    detail = tr("Needs {need} of {usable} usable, {when}")
+    if has_band:
+        detail = tr("Needs {need} ({low} to {high}) of {usable} usable, {when}")
+    amount = (tr("{margin} free") if fits else tr("{margin} over")).format(margin=margin)
+    return VerdictWords(
+        _verdict_template(fits=fits, has_band=has_band).format(**figures), word, amount, detail.format(**figures)
+    )
+
+
+def _verdict_template(*, fits: bool, has_band: bool) -> str:
+    if fits and has_band:
+        return tr("Fits: needs {need} ({low} to {high}) of {usable} usable ({margin} free), {when}")
+    if fits:
+        return tr("Fits: needs {need} of {usable} usable ({margin} free), {when}")
+    if has_band:
+        return tr("Does not fit: needs {need} ({low} to {high}) of {usable} usable ({margin} over), {when}")
+    return tr("Does not fit: needs {need} of {usable} usable ({margin} over), {when}")
 
 
 def usable_words(estimate: Estimate, unit: Unit = "gib") -> str:
     """Say what is usable, and of what: "75.1 GiB usable (79.1 GiB less 5% headroom)"."""
-    words, found = f"{format_bytes(estimate.usable_bytes, unit)} usable", estimate.usable_from
+    found, usable = estimate.usable_from, format_bytes(estimate.usable_bytes, unit)
     if found is None or not (found.others_bytes or found.headroom):
-        return words
-    others = f"{format_bytes(found.others_bytes, unit)} of other programs" if found.others_bytes else ""
-    headroom = f"{number(found.headroom * 100, '.3g')}% headroom" if found.headroom else ""
-    taken = " and ".join(filter(None, (others, headroom)))
-    return f"{words} ({format_bytes(found.given_bytes, unit)} less {taken})"
+        return tr("{usable} usable").format(usable=usable)
+    words = tr("{usable} usable ({given} less {others} of other programs and {headroom}% headroom)")
+    if not found.others_bytes:
+        words = tr("{usable} usable ({given} less {headroom}% headroom)")
+    elif not found.headroom:
+        words = tr("{usable} usable ({given} less {others} of other programs)")
+    return words.format(
+        usable=usable,
+        given=format_bytes(found.given_bytes, unit),
+        others=format_bytes(found.others_bytes, unit),
+        headroom=number(found.headroom * 100, ".3g"),
+    )
 
 
 def peak_words(estimate: Estimate) -> str:
@@ -65,7 +117,8 @@ def peak_words(estimate: Estimate) -> str:
 
 def instant_words(instant: Instant, *, only_first: bool = False) -> str:
     """Say when an instant is, as a sentence goes on: "in backward"."""
-    return f"{AT[instant.name]} of the first step" if only_first else AT[instant.name]
+    when = translated(AT[instant.name])
+    return tr("{when} of the first step").format(when=when) if only_first else when
 
 
 def place_words(instant: Instant) -> str:
@@ -82,7 +135,7 @@ def place_words(instant: Instant) -> str:
 
 def basis_sentence(estimate: Estimate) -> str:
     """Say how well the estimate is founded."""
-    return _BASES[estimate.basis]
+    return translated(_BASES[estimate.basis])
 
 
 def model_sentence(estimate: Estimate) -> str:
@@ -107,16 +160,21 @@ def process_sentence(estimate: Estimate, unit: Unit = "gib") -> str:
     if estimate.verdict == "does_not_fit" and estimate.process.high <= estimate.need.low:
         return ""
     low, high = _together([estimate.process.low, estimate.process.high], unit)
-    words = f"the device's monitor will likely show {low} to {high}"
-    keeps = estimate.process.high > estimate.need.high * _MORE_THAN_THE_NEED
-    return f"{words}, {_WHY_MORE}" if keeps else words
+    words = tr("the device's monitor will likely show {low} to {high}")
+    if estimate.process.high > estimate.need.high * _MORE_THAN_THE_NEED:
+        words = tr(
+            "the device's monitor will likely show {low} to {high}, with cache that the run can do without: the "
+            "allocator gives it back before it fails"
+        )
+    return words.format(low=low, high=high)
 
 
 def stage_words(estimate: Estimate) -> str:
     """Say which stage of a pipeline the estimate is of: "stage 1 of 4"; empty without a pipeline."""
-    return (
-        f"stage {number(estimate.stages[0].rank + 1)} of {number(estimate.stages[0].ranks)}" if estimate.stages else ""
-    )
+    if not estimate.stages:
+        return ""
+    first = estimate.stages[0]
+    return tr("stage {number} of {count}").format(number=number(first.rank + 1), count=number(first.ranks))
 
 
 def stage_sentence(estimate: Estimate, unit: Unit = "gib") -> str:
@@ -172,7 +230,8 @@ def host_words(estimate: Estimate, unit: Unit = "gib") -> str:
     host = estimate.host
     if not host.device_bytes:
         return ""
-    return format_bytes(host.node_bytes, unit) + (" a node" if host.devices_on_node > 1 else "")
+    words = tr("{size} a node") if host.devices_on_node > 1 else "{size}"
+    return words.format(size=format_bytes(host.node_bytes, unit))
 
 
 def pinned_sentence(estimate: Estimate, unit: Unit = "gib") -> str:
@@ -180,8 +239,12 @@ def pinned_sentence(estimate: Estimate, unit: Unit = "gib") -> str:
     host = estimate.host
     if not host.pinned_bytes:
         return ""
-    much = "All of it" if host.pinned_bytes == host.device_bytes else f"{format_bytes(host.pinned_bytes, unit)} of it"
-    return f"{much} is page-locked, in blocks rounded up to powers of two: up to twice as much is taken."
+    words = tr(
+        "{size} of it is page-locked, in blocks rounded up to powers of two: up to twice as much is taken."
+    ).format(size=format_bytes(host.pinned_bytes, unit))
+    if host.pinned_bytes == host.device_bytes:
+        words = tr("All of it is page-locked, in blocks rounded up to powers of two: up to twice as much is taken.")
+    return words
 
 
 def _peaks_later_too(estimate: Estimate) -> bool:
@@ -210,8 +273,9 @@ def slowdown_words(slowdown: float) -> str:
     ('+31% time', 'no slower', '−33% time', '+224% time')
     """
     if abs(slowdown - 1) < _NO_SLOWER:
-        return "no slower"
-    return f"{'+' if slowdown > 1 else '−'}{number(abs(slowdown - 1), ',.0%')} time"
+        return tr("no slower")
+    sign = "+" if slowdown > 1 else "−"
+    return tr("{change} time").format(change=f"{sign}{number(abs(slowdown - 1), ',.0%')}")
 
 
 def slowdown_sentence(slowdown: float) -> str:
@@ -223,12 +287,10 @@ def slowdown_sentence(slowdown: float) -> str:
     if abs(slowdown - 1) < _NO_SLOWER:
         return ""
     if slowdown >= 2:
-        return (
-            f"Steps take about {number(slowdown, '.1f')} times as long."
-            if slowdown < 10
-            else f"Steps take about {number(slowdown, ',.0f')} times as long."
-        )
-    return f"Steps take about {abs(slowdown - 1):.0%} {'longer' if slowdown > 1 else 'less'}."
+        times = number(slowdown, ".1f" if slowdown < 10 else ",.0f")
+        return tr("Steps take about {times} times as long.").format(times=times)
+    words = tr("Steps take about {share} longer.") if slowdown > 1 else tr("Steps take about {share} less.")
+    return words.format(share=f"{abs(slowdown - 1):.0%}")
 
 
 def saving_words(saving_bytes: int, unit: Unit = "gib") -> str:

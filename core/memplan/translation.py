@@ -9,6 +9,8 @@ and classes are marked there (`tr_later`) and translated where they are shown (`
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Protocol
 
 
@@ -29,6 +31,17 @@ def install_catalog(catalog: Catalog | None) -> None:
     """Translate everything that is shown from now on; None brings back the texts as they stand in the code."""
     global _installed
     _installed = catalog
+
+
+@contextmanager
+def in_english() -> Iterator[None]:
+    """What is made within is in the language of the code: for files that other programs and persons read."""
+    global _installed
+    kept, _installed = _installed, None
+    try:
+        yield
+    finally:
+        _installed = kept
 
 
 def tr(text: str) -> str:

@@ -10,6 +10,7 @@ from memplan.fit.fewest import Fewest
 from memplan.fit.limits import Limit
 from memplan.number_style import number
 from memplan.plan.hardware import Hardware
+from memplan.translation import tr, tr_n, translated
 from memplan.units import Unit, format_bytes
 
 
@@ -27,55 +28,80 @@ def fit_sentence(fits: Sequence[DeviceFit], hardware: Hardware, unit: Unit = "gi
     several = hardware.devices > 1
     counted = [fit for fit in fits if fit.device.joins_others] if several else fits
     if not counted:
-        return "There is no device to hold it against."
+        return tr("There is no device to hold it against.")
     count, ranked = len(counted), ranked_fits(counted)
     held, tight = (sum(fit.verdict == verdict for fit in counted) for verdict in ("fits", "tight"))
-    fitting = number(held) if held else "none"
-    if several:
-        words = f"With {number(hardware.devices)} devices of one kind {_divided(hardware)} it fits "
-        words += f"{fitting} of {number(count)} {'kinds' if count > 1 else 'kind'} that can share a run"
+    figures = {
+        "held": number(held) if held else tr("none"),
+        "count": number(count),
+        "tight": number(tight),
+        "devices": number(hardware.devices),
+        "strategy": translated(choice_title("strategy", hardware.sharding.strategy)),
+    }
+    words = _several(count, tight, hardware) if several else _alone(count, tight)
+    return f"{words.format(**figures)}; {_smallest(ranked, hardware, unit)}."
+
+
+def _alone(count: int, tight: int) -> str:
+    if tight:
+        return tr_n(
+            "Fits {held} of {count} device and is tight on {tight}",
+            "Fits {held} of {count} devices and is tight on {tight}",
+            count,
+        )
+    return tr_n("Fits {held} of {count} device", "Fits {held} of {count} devices", count)
+
+
+def _several(count: int, tight: int, hardware: Hardware) -> str:
+    if hardware.sharding.strategy == "none":
+        words = tr_n(
+            "With {devices} devices of one kind without sharding it fits {held} of {count} kind that can share a run",
+            "With {devices} devices of one kind without sharding it fits {held} of {count} kinds that can share a run",
+            count,
+        )
     else:
-        words = f"Fits {fitting} of {number(count)} {'devices' if count > 1 else 'device'}"
-    words += f" and is tight on {number(tight)}" if tight else ""
-    return f"{words}; {_smallest(ranked, hardware, unit)}."
-
-
-def _divided(hardware: Hardware) -> str:
-    strategy = hardware.sharding.strategy
-    return "without sharding" if strategy == "none" else f"under {choice_title('strategy', strategy)}"
+        words = tr_n(
+            "With {devices} devices of one kind under {strategy} it fits {held} of {count} kind that can share a run",
+            "With {devices} devices of one kind under {strategy} it fits {held} of {count} kinds that can share a run",
+            count,
+        )
+    return tr("{fits} and is tight on {tight}").replace("{fits}", words) if tight else words
 
 
 def _smallest(ranked: Sequence[DeviceFit], hardware: Hardware, unit: Unit) -> str:
     """Name the smallest device that holds it, of the plan's own vendor first; or the nearest miss."""
     best = ranked[0]
     if best.verdict == "does_not_fit":
-        return f"the nearest is {best.device.name} ({format_bytes(-best.headroom_bytes, unit)} over)"
+        words = tr("the nearest is {device} ({size} over)")
+        return words.format(device=best.device.name, size=format_bytes(-best.headroom_bytes, unit))
     if best.verdict == "tight":
-        return f"the smallest of those is {_usable(best, unit)}"
+        return tr("the smallest of those is {device}").format(device=_usable(best, unit))
     own = next((fit.device.vendor for fit in ranked if fit.device.id == hardware.device), best.device.vendor)
     alike = next((fit for fit in ranked if fit.device.vendor == own and fit.verdict == "fits"), None)
     if alike is None or alike is best:
-        return f"the smallest that holds it is {_usable(best, unit)}"
-    return f"the smallest of {own}'s that holds it is {_usable(alike, unit)}, of all {_usable(best, unit)}"
+        return tr("the smallest that holds it is {device}").format(device=_usable(best, unit))
+    words = tr("the smallest of {vendor}'s that holds it is {device}, of all {best}")
+    return words.format(vendor=own, device=_usable(alike, unit), best=_usable(best, unit))
 
 
 def _usable(fit: DeviceFit, unit: Unit) -> str:
-    return f"{fit.device.name} ({format_bytes(fit.usable_bytes, unit)} usable)"
+    return tr("{device} ({size} usable)").format(device=fit.device.name, size=format_bytes(fit.usable_bytes, unit))
 
 
 def limit_words(limit: Limit) -> str:
     """Say how far a number can go: "5,347 tokens fit (5,248 as a round number); up to 6,101 would be tight"."""
+    tight = tr("up to {count} would be tight").format(count=number(limit.tight))
     if limit.fits == 0:
-        words = f"not even {'one token' if limit.unit == 'tokens' else 'one sequence'} fits"
-        return f"{words}; up to {number(limit.tight)} would be tight" if limit.tight else words
+        words = tr("not even one token fits") if limit.unit == "tokens" else tr("not even one sequence fits")
+        return f"{words}; {tight}" if limit.tight else words
     words = _counted(limit.fits, limit.unit)
     if limit.bound == "positions":
-        return f"{words}: the model has no more learned positions"
+        return tr("{fits}: the model has no more learned positions").format(fits=words)
     if limit.bound == "range":
-        return f"{words}, the most that a plan can hold"
+        return tr("{fits}, the most that a plan can hold").format(fits=words)
     if limit.rounded not in (0, limit.fits):
-        words += f" ({number(limit.rounded)} as a round number)"
-    return f"{words}; up to {number(limit.tight)} would be tight" if limit.tight > limit.fits else words
+        words = tr("{fits} ({count} as a round number)").format(fits=words, count=number(limit.rounded))
+    return f"{words}; {tight}" if limit.tight > limit.fits else words
 
 
 def fewest_words(fewest: Fewest, unit: Unit = "gib") -> str:
@@ -83,19 +109,24 @@ def fewest_words(fewest: Fewest, unit: Unit = "gib") -> str:
     if fewest.devices is None:
         over = format_bytes(fewest.over_bytes, unit)
         if fewest.most_devices == 1 and fewest.over_bytes == 0:
-            return "the parallel sizes take several, and a run cannot be divided over them"
+            return tr("the parallel sizes take several, and a run cannot be divided over them")
         if fewest.most_devices == 1:
-            return f"one does not hold it ({over} over), and a run cannot be divided over several"
-        return f"none up to {number(fewest.most_devices)} hold it ({over} over at best)"
+            return tr("one does not hold it ({size} over), and a run cannot be divided over several").format(size=over)
+        words = tr("none up to {count} hold it ({size} over at best)")
+        return words.format(count=number(fewest.most_devices), size=over)
     words = number(fewest.devices)
     if fewest.devices == 1:
         return words
     if fewest.in_whole_nodes is None:
-        return f"{words}; no whole nodes of {fewest.devices_per_node} hold it"
+        none = tr("{devices}; no whole nodes of {node} hold it")
+        return none.format(devices=words, node=fewest.devices_per_node)
     if fewest.in_whole_nodes != fewest.devices:
-        words += f"; {number(fewest.in_whole_nodes)} in whole nodes"
+        whole = tr("{devices}; {nodes} in whole nodes")
+        words = whole.format(devices=words, nodes=number(fewest.in_whole_nodes))
     return words
 
 
 def _counted(count: int, unit: str) -> str:
-    return f"{number(count)} {unit if count != 1 else unit.removesuffix('s')} fit{'s' if count == 1 else ''}"
+    tokens = tr_n("{count} token fits", "{count} tokens fit", count)
+    sequences = tr_n("{count} sequence fits", "{count} sequences fit", count)
+    return (tokens if unit == "tokens" else sequences).format(count=number(count))

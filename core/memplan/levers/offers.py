@@ -6,7 +6,7 @@ for everything else that is set, and for where the peak stands.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import log, log1p
 from typing import Literal
@@ -21,6 +21,7 @@ from memplan.plan.scenario import Scenario
 from memplan.plan.training import Training
 from memplan.result import Estimate, Verdict
 from memplan.sentences import peak_words, slowdown_sentence
+from memplan.translation import tr, translated
 from memplan.units import Unit, format_bytes
 
 State = Literal["on", "off", "not_applicable"]
@@ -86,8 +87,8 @@ class LeverOffer:
     def price(self) -> str:
         """What it costs, in time and beside it: "Steps take about 31% longer. Forward runs a second time …"."""
         if self.slowdown is None:
-            return self.lever.price
-        return f"{slowdown_sentence(self.slowdown)} {self.lever.price}".strip()
+            return translated(self.lever.price)
+        return f"{slowdown_sentence(self.slowdown)} {translated(self.lever.price)}".strip()
 
 
 def lever_offers(scenario: Scenario, now: Estimate | None = None, unit: Unit = "gib") -> tuple[LeverOffer, ...]:
@@ -127,13 +128,15 @@ def useful_offers(offers: Sequence[LeverOffer], most: int, keep: Container[str] 
 
 def _offer(lever: Lever, scenario: Scenario, now: Estimate, unit: Unit) -> LeverOffer:
     if reason := lever.applies(scenario):
-        return LeverOffer(lever, "not_applicable", 0, f"Does not apply: {reason}.")
+        return LeverOffer(lever, "not_applicable", 0, tr("Does not apply: {reason}.").format(reason=reason))
     is_on = lever.is_on(scenario)
     toggled = lever.remove(scenario) if is_on else lever.apply(scenario)
     try:
         then = estimate(toggled)
     except MemplanError as problem:
-        return LeverOffer(lever, "not_applicable", 0, f"Cannot be estimated here: {problem.message}")
+        return LeverOffer(
+            lever, "not_applicable", 0, tr("Cannot be estimated here: {problem}").format(problem=problem.message)
+        )
     device = device_of(scenario.hardware.device)
     saving = then.need_bytes - now.need_bytes if is_on else now.need_bytes - then.need_bytes
     return LeverOffer(
@@ -149,28 +152,43 @@ def _offer(lever: Lever, scenario: Scenario, now: Estimate, unit: Unit) -> Lever
 
 
 def _sentence_off(saving: int, now: Estimate, then: Estimate, unit: Unit) -> str:
+    size = format_bytes(abs(saving), unit)
     if abs(saving) <= SMALL * now.need_bytes:
-        return f"Would save nothing: the peak is {peak_words(now)}."
+        return tr("Would save nothing: the peak is {when}.").format(when=peak_words(now))
     if saving < 0:
-        return f"Would take {format_bytes(-saving, unit)} more, {peak_words(then)}."
-    words = f"Would save {format_bytes(saving, unit)}"
+        return tr("Would take {size} more, {when}.").format(size=size, when=peak_words(then))
     if then.verdict != now.verdict:
-        return f"{words}; the run {_THEN[then.verdict]}."
-    moved = f"; the peak is then {peak_words(then)}" if then.peak.name != now.peak.name else ""
-    if then.verdict == "does_not_fit":
-        return f"{words}, with {format_bytes(-then.headroom_bytes, unit)} still over{moved}."
-    return f"{words}{moved}."
+        return _THEN[then.verdict]().format(size=size)
+    moves, over = then.peak.name != now.peak.name, then.verdict == "does_not_fit"
+    words = tr("Would save {size}.")
+    if over and moves:
+        words = tr("Would save {size}, with {over} still over; the peak is then {when}.")
+    elif over:
+        words = tr("Would save {size}, with {over} still over.")
+    elif moves:
+        words = tr("Would save {size}; the peak is then {when}.")
+    return words.format(size=size, over=format_bytes(-then.headroom_bytes, unit), when=peak_words(then))
 
 
 def _sentence_on(saving: int, now: Estimate, without: Estimate, unit: Unit) -> str:
+    size = format_bytes(abs(saving), unit)
     if abs(saving) <= SMALL * now.need_bytes:
-        return f"Saves nothing: without it the peak is the same, {peak_words(without)}."
+        words = tr("Saves nothing: without it the peak is the same, {when}.")
+        return words.format(when=peak_words(without))
     if saving < 0:
-        return f"Takes {format_bytes(-saving, unit)} more than without it."
+        return tr("Takes {size} more than without it.").format(size=size)
     if without.verdict != now.verdict:
-        return f"Saves {format_bytes(saving, unit)}; without it the run {_IS[without.verdict]}."
-    return f"Saves {format_bytes(saving, unit)}."
+        return _WITHOUT[without.verdict]().format(size=size)
+    return tr("Saves {size}.").format(size=size)
 
 
-_THEN: dict[Verdict, str] = {"fits": "then fits", "tight": "is then tight", "does_not_fit": "then does not fit"}
-_IS: dict[Verdict, str] = {"fits": "fits", "tight": "is tight", "does_not_fit": "does not fit"}
+_THEN: dict[Verdict, Callable[[], str]] = {
+    "fits": lambda: tr("Would save {size}; the run then fits."),
+    "tight": lambda: tr("Would save {size}; the run is then tight."),
+    "does_not_fit": lambda: tr("Would save {size}; the run then does not fit."),
+}
+_WITHOUT: dict[Verdict, Callable[[], str]] = {
+    "fits": lambda: tr("Saves {size}; without it the run fits."),
+    "tight": lambda: tr("Saves {size}; without it the run is tight."),
+    "does_not_fit": lambda: tr("Saves {size}; without it the run does not fit."),
+}

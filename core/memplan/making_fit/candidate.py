@@ -8,6 +8,7 @@ from math import log1p
 from memplan.levers import Lever
 from memplan.plan.scenario import Scenario
 from memplan.result import Need
+from memplan.translation import translated
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +21,8 @@ class Use:
     def title_in(self, scenario: Scenario) -> str:
         """What it is called where a scenario has it: "Shorter sequence (1,024 tokens)"."""
         comes_to = self.lever.comes_to
-        return self.lever.title if comes_to is None else f"{self.lever.title} ({comes_to(scenario)})"
+        title = translated(self.lever.title)
+        return title if comes_to is None else f"{title} ({comes_to(scenario)})"
 
     @property
     def caveat(self) -> float:

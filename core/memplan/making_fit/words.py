@@ -11,30 +11,33 @@ from memplan.making_fit.preferences import PREFERENCE_TITLES, PREFERENCES, Prefe
 from memplan.making_fit.proposal import Proposal
 from memplan.number_style import number
 from memplan.sentences import slowdown_words
+from memplan.translation import tr, translated
 from memplan.units import Unit, format_bytes
 
 
 def proposal_sentence(proposal: Proposal, unit: Unit = "gib") -> str:
     """Say what makes it fit: "Fits with Fused optimizer: needs up to 66.3 GiB of 75.1 GiB usable, no slower."."""
     if proposal.now.fits:
-        return "Fits as it is: nothing has to change."
+        return tr("Fits as it is: nothing has to change.")
     if proposal.best is not None:
-        fits = f"Fits with {uses_words(proposal.best)}: {need_words(proposal.best, unit)}."
+        words = tr("Fits with {levers}: {need}.")
+        fits = words.format(levers=uses_words(proposal.best), need=need_words(proposal.best, unit))
         return f"{fits} {freed_words(proposal, unit)}".strip()
     least = proposal.smallest
-    tried = f", with {uses_words(least)}" if least.uses else ""
-    return (
-        f"Nothing that may change makes it fit: at best it is {format_bytes(proposal.over_bytes, unit)} over{tried}. "
-        f"{remedy_words(proposal)} {freed_words(proposal, unit)}"
-    ).strip()
+    missed = tr("Nothing that may change makes it fit: at best it is {size} over.")
+    if least.uses:
+        missed = tr("Nothing that may change makes it fit: at best it is {size} over, with {levers}.")
+    words = missed.format(size=format_bytes(proposal.over_bytes, unit), levers=uses_words(least))
+    return " ".join(filter(None, (words, remedy_words(proposal), freed_words(proposal, unit))))
 
 
 def freed_words(proposal: Proposal, unit: Unit = "gib") -> str:
     """Say what fits if one more thing may change; empty where that was not asked, or is no gain."""
     if proposal.freed is None:
         return ""
-    what, other = PREFERENCE_TITLES[proposal.freed.preference].lower(), proposal.freed.candidate
-    return f"If the {what} may change, it fits with {uses_words(other)}: {need_words(other, unit)}."
+    title, other = translated(PREFERENCE_TITLES[proposal.freed.preference]), proposal.freed.candidate
+    words = tr("If the {what} may change, it fits with {levers}: {need}.")
+    return words.format(what=title.lower(), levers=uses_words(other), need=need_words(other, unit))
 
 
 def remedy_words(proposal: Proposal) -> str:
@@ -44,29 +47,36 @@ def remedy_words(proposal: Proposal) -> str:
         return ""
     ways, num_devices = [], proposal.smallest.scenario.hardware.devices
     if remedy.device is not None:
-        ways.append(f"on {number(num_devices)} × {remedy.device.name}")
+        ways.append(tr("on {count} × {device}").format(count=number(num_devices), device=remedy.device.name))
     if remedy.devices is not None and remedy.devices > num_devices:
-        ways.append(
-            f"on {number(remedy.devices)} devices of this kind under {choice_title('strategy', remedy.strategy)}"
-        )
-    return f"That would fit {' or '.join(ways)}." if ways else "No device of this vendor would hold that."
+        more = tr("on {count} devices of this kind under {strategy}")
+        strategy = translated(choice_title("strategy", remedy.strategy))
+        ways.append(more.format(count=number(remedy.devices), strategy=strategy))
+    if not ways:
+        return tr("No device of this vendor would hold that.")
+    words = tr("That would fit {way} or {other}.") if len(ways) > 1 else tr("That would fit {way}.")
+    return words.format(way=ways[0], other=ways[-1])
 
 
 def uses_words(candidate: Candidate) -> str:
     """Name the levers of a set: "LoRA, Checkpointing and Shorter sequence (1,024 tokens)"."""
-    return listed(candidate.titles) or "no lever"
+    return listed(candidate.titles) or tr("no lever")
 
 
 def need_words(candidate: Candidate, unit: Unit = "gib") -> str:
     """Say what a set needs and what it costs in time: "needs up to 66.3 GiB of 75.1 GiB usable, no slower"."""
     need, usable = format_bytes(candidate.need.high, unit), format_bytes(candidate.usable_bytes, unit)
-    words = f"needs up to {need} of {usable} usable, {slowdown_words(candidate.slowdown)}"
+    words = tr("needs up to {need} of {usable} usable, {time}").format(
+        need=need, usable=usable, time=slowdown_words(candidate.slowdown)
+    )
     host = estimate(candidate.scenario).host
     if not host.device_bytes:
         return words
     hardware = candidate.scenario.hardware
-    where = " on each node" if hardware.devices > hardware.devices_per_node else ""
-    return f"{words}; takes {format_bytes(host.node_bytes, unit)} of host memory{where}"
+    host_words = tr("takes {size} of host memory")
+    if hardware.devices > hardware.devices_per_node:
+        host_words = tr("takes {size} of host memory on each node")
+    return f"{words}; {host_words.format(size=format_bytes(host.node_bytes, unit))}"
 
 
 def kept_words(preferences: Preferences) -> str:
@@ -80,4 +90,6 @@ def listed(names: Sequence[str]) -> str:
     >>> listed(["a", "b", "c"]), listed(["a"])
     ('a, b and c', 'a')
     """
-    return " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
+    if len(names) < 2:
+        return "".join(names)
+    return tr("{names} and {last}").format(names=", ".join(names[:-1]), last=names[-1])

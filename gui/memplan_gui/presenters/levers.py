@@ -104,6 +104,7 @@ def reason_words(sentence: str) -> str:
     >>> reason_words("Does not apply: the micro-batch is 1 already.")
     'The micro-batch is 1 already'
     """
-    reason = sentence.removeprefix("Does not apply: ").rstrip(".")
+    before, _, after = tr("Does not apply: {reason}.").partition("{reason}")
+    reason = sentence.removeprefix(before).removesuffix(after).rstrip(".")
     first = reason.partition(" ")[0]
     return reason if "_" in first else reason[:1].upper() + reason[1:]  # a name of a choice stays as it is

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
 from memplan import (
@@ -21,7 +20,7 @@ from memplan import (
     stage_words,
     tr,
     usable_words,
-    verdict_sentence,
+    verdict_words,
 )
 
 ICONS: dict[Verdict, str] = {
@@ -29,7 +28,6 @@ ICONS: dict[Verdict, str] = {
     "tight": "verdict-tight",
     "does_not_fit": "verdict-does-not-fit",
 }
-_MARGIN = re.compile(r" \(([^)]* (?:free|over))\)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,23 +55,20 @@ class VerdictView:
 
 
 def verdict_view(estimate: Estimate, unit: Unit) -> VerdictView:
-    """The verdict on one scenario: the core's sentence, cut where the bar changes its voice."""
-    sentence = verdict_sentence(estimate, unit)
-    word, _, rest = sentence.partition(": ")
-    found = _MARGIN.search(rest)
-    detail = _MARGIN.sub("", rest, count=1)
+    """The verdict on one scenario: the core's words, each part in the bar's own voice."""
+    found = verdict_words(estimate, unit)
     usable_line = f"{usable_words(estimate, unit)}." if estimate.usable_from else ""
     return VerdictView(
         icon=ICONS[estimate.verdict],
         role=estimate.verdict,
-        word=word,
-        margin=found[1] if found else tight_margin(estimate, unit),
-        detail=" · ".join(filter(None, (_capital(detail), estimate.device_name, stage_words(estimate)))),
+        word=found.word,
+        margin=found.margin or tight_margin(estimate, unit),
+        detail=" · ".join(filter(None, (found.detail, estimate.device_name, stage_words(estimate)))),
         recipe=recipe_words(estimate),
         basis=estimate.basis,
         basis_sentence=_capital(basis_sentence(estimate)),
         band="\n".join(filter(None, (band_words(estimate.need, unit), usable_line, stage_lines(estimate, unit)))),
-        sentence=f"{sentence}.",
+        sentence=f"{found.sentence}.",
         measured=measured_line(estimate, unit),
         host=host_words(estimate, unit),
         host_sentence=host_lines(estimate, unit),
