@@ -1,8 +1,8 @@
 """Feed the reader of out-of-memory messages with broken ones: `python -m tools.fuzz_messages --minutes 10`.
 
-The corpus is what people posted (`tests/truth/oom_messages.json`) and every text that once broke the reader
-(`tests/corpus/messages`). Each round takes some, breaks them, reads and diagnoses the result. What raises anything but
-a MemplanError, or breaks a promise (see `check`), is written to the corpus, and the run ends with 1.
+The corpus is what people posted (`tests/truth/oom_messages.json`) and every text that once broke the reader or was
+misread (`tests/corpus/messages`). Each round takes some, breaks them, reads and diagnoses the result. What raises
+anything but a MemplanError, or breaks a promise (see `check`), is written to the corpus, and the run ends with 1.
 """
 
 from __future__ import annotations
