@@ -140,6 +140,7 @@ if TYPE_CHECKING:  # The same names for type checkers and editors; a test holds 
     from memplan.number_style import number as number
     from memplan.number_style import once_a_style as once_a_style
     from memplan.number_style import plain_numbers as plain_numbers
+    from memplan.number_style import screen_numbers as screen_numbers
     from memplan.number_style import set_screen_numbers as set_screen_numbers
     from memplan.plan.edit import facts_at as facts_at
     from memplan.plan.edit import field_at as field_at
@@ -219,13 +220,12 @@ if TYPE_CHECKING:  # The same names for type checkers and editors; a test holds 
     from memplan.translation import tr_later as tr_later
     from memplan.translation import tr_n as tr_n
     from memplan.translation import translated as translated
-    from memplan.units import COUNTS as COUNTS
-    from memplan.units import COUNTS_IN_TOKENS as COUNTS_IN_TOKENS
     from memplan.units import GB as GB
     from memplan.units import GIB as GIB
     from memplan.units import UNIT_BYTES as UNIT_BYTES
     from memplan.units import UNIT_NAMES as UNIT_NAMES
     from memplan.units import Unit as Unit
+    from memplan.units import count_forms as count_forms
     from memplan.units import format_bytes as format_bytes
     from memplan.units import format_count as format_count
     from memplan.units import parse_count as parse_count
@@ -267,7 +267,7 @@ _NAMES: dict[str, str] = {
     ),
     "memory_map": "MAP_VERDICTS MemoryMap memory_map",
     "model_file": "parse_config read_config",
-    "number_style": "PLAIN_NUMBERS NumberStyle number once_a_style plain_numbers set_screen_numbers",
+    "number_style": "PLAIN_NUMBERS NumberStyle number once_a_style plain_numbers screen_numbers set_screen_numbers",
     "plan.edit": "facts_at field_at replaced value_at",
     "plan.field_facts": "FieldFacts",
     "plan.file": "load_plan parse_plan plan_bytes save_plan",
@@ -291,7 +291,7 @@ _NAMES: dict[str, str] = {
     "term_looks": "TERM_LOOKS TermLook contrast text_on",
     "translation": "in_english install_catalog tr tr_later tr_n translated",
     "version": "PLAN_SUFFIX",
-    "units": "COUNTS COUNTS_IN_TOKENS GB GIB UNIT_BYTES UNIT_NAMES Unit format_bytes format_count parse_count to_unit",
+    "units": "GB GIB UNIT_BYTES UNIT_NAMES Unit count_forms format_bytes format_count parse_count to_unit",
 }
 """The public names by the module that holds them."""
 

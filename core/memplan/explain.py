@@ -153,7 +153,10 @@ def _passing_formula(
         return where, _TRACES
     if name == "framework":
         return "CUDA context and libraries, cuBLAS workspace", "measured on T4 and data-centre cards"
-    return "1.8% of what is allocated: blocks that fragmentation keeps", "median of 49 out-of-memory messages"
+    return (
+        f"{number(0.018, '.1%')} of what is allocated: blocks that fragmentation keeps",
+        "median of 49 out-of-memory messages",
+    )
 
 
 def _copies_in_words(line: Timeline) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import lru_cache
 from typing import TypeVar, TypeVarTuple
 
@@ -31,6 +32,9 @@ class NumberStyle:
     least_digits: int = 4
     """Whole numbers of fewer digits have no groups: 5 in Spain, where 1234 stands whole."""
 
+    def __hash__(self) -> int:
+        return hash(self.group)  # it is asked for each cell that is painted
+
     @property
     def is_regular(self) -> bool:
         """Whether groups end where they do in the plain style."""
@@ -48,6 +52,11 @@ def set_screen_numbers(style: NumberStyle) -> None:
     """Write numbers for the screen so, in every thread. An application does it before it writes the first."""
     global _screen  # one screen, one style
     _screen = PLAIN_NUMBERS if style == PLAIN_NUMBERS else style
+
+
+def screen_numbers() -> NumberStyle:
+    """The screen's style, which numbers that are typed there have as well."""
+    return _screen
 
 
 def current_style() -> NumberStyle:
@@ -70,7 +79,7 @@ def plain_numbers() -> Iterator[None]:
         _leaving.reset(token)
 
 
-def number(value: float, spec: str = ",") -> str:
+def number(value: float | Decimal, spec: str = ",") -> str:
     """Write a number for a person: as `format` does, with the marks of the style in force.
 
     >>> number(131072), number(75.125, ".1f"), number(0.0345, ".1%"), number(-12345.6, ",.1f")

@@ -9,7 +9,7 @@ import re
 from typing import Literal
 
 from memplan.number_style import number
-from memplan.translation import tr_later
+from memplan.translation import tr
 
 KIB, MIB, GIB = 2**10, 2**20, 2**30
 MB, GB = 10**6, 10**9
@@ -23,11 +23,6 @@ _MEMORY = re.compile(r"[0-9]\s*(?:[kKmMtT]i?[bB]|[gG]i?[bB]?)\s*$")
 """An amount of memory, or the beginning of one: nobody counts in G."""
 _DECIMAL = {"": 1, "k": 10**3, "m": 10**6, "b": 10**9, "t": 10**12}
 _BINARY = {"k": 2**10, "m": 2**20, "t": 2**40}
-COUNTS = "4096, 8k, 8ki (8192), 1.5M, 7B or 15T"
-COUNTS_IN_TOKENS = tr_later("4096, 8k (8192), 128k (131,072) or 1M (1,048,576)")
-"""What can be written for a count, and for one of tokens: for error messages and for help."""
-
-
 _COUNT_SIZES = ((999_500_000_000, 10**12, "T"), (999_500_000, 10**9, "B"), (999_500, 10**6, "M"), (10_000, 10**3, "k"))
 """From which count on (what would be rounded to a thousand of the smaller size), the size, its letter."""
 
@@ -90,6 +85,17 @@ def counted(count: int, thing: str) -> str:
     return f"{format_count(count)} {thing}" if count == 1 else f"{format_count(count)} {thing}s"
 
 
+def count_forms(unit: str = "") -> str:
+    """What can be written for a count, and for one of tokens: for error messages and for help.
+
+    >>> count_forms(), count_forms("tokens")
+    ('4096, 8k, 8ki (8192), 1.5M, 7B or 15T', '4096, 8k (8192), 128k (131,072) or 1M (1,048,576)')
+    """
+    if unit == "tokens":
+        return tr("4096, 8k (8192), 128k ({short}) or 1M ({long})").format(short=number(2**17), long=number(2**20))
+    return f"4096, 8k, 8ki (8192), {number(1.5, '.1f')}M, 7B or 15T"
+
+
 def parse_count(text: str, unit: str = "") -> int:
     """Read a count as people write it: "4096", "8k" (8000), "8ki" (8192), "1.5M", "7B", "15T".
 
@@ -102,7 +108,7 @@ def parse_count(text: str, unit: str = "") -> int:
         ValueError: what was found and what can be read.
     """
     found, in_tokens = _COUNT.match(text), unit == "tokens"
-    forms = COUNTS_IN_TOKENS if in_tokens else COUNTS
+    forms = count_forms(unit)
     letter = found[2].lower() if found else ""
     if _MEMORY.search(text):
         raise ValueError(f"{text.strip()!r} is an amount of memory, and this is a count; write {forms}.")

@@ -8,11 +8,13 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
-from PySide6.QtCore import QEvent, QSize, QTimer, Signal
+from PySide6.QtCore import QEvent, QLocale, QSize, QTimer, Signal
 from PySide6.QtWidgets import QApplication
 
+from memplan import set_screen_numbers
 from memplan_gui.language import speak
 from memplan_gui.mistakes import Mistakes
+from memplan_gui.number_locale import numbers_of
 from memplan_gui.settings import Settings
 from memplan_gui.theme import Theme, ThemeChoice
 from memplan_gui.timing_marks import exit_when_painted
@@ -58,6 +60,7 @@ def start(options: Options) -> int:
     app.setApplicationName("memplan")
     app.setDesktopFileName("memplan")
     speak(app)
+    set_screen_numbers(numbers_of(QLocale.system()))
     settings = Settings(forgotten=for_picture)
     windows = Windows(Theme(app, options.theme or settings.theme), settings, keeps=not for_picture)
     mistakes = Mistakes(

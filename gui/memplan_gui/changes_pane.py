@@ -151,9 +151,10 @@ class ChangesPane(QWidget):
     def showing(self) -> Showing | None:
         """The waterfall and its table, of the scenarios as they are now."""
         self.finish()
-        chart = self.chart
-        if chart is None:
+        if self.chart is None or self._asked is None:
             return None
+        first, second, unit = self._asked
+        chart = change_waterfall(self.way, (first.name, second.name), unit)
         table = partial(change_cells, self.way)
         return Showing(tr_later("changes"), "", chart.sentence, table, partial(waterfall_picture, chart), of_plan=True)
 
@@ -162,7 +163,7 @@ class ChangesPane(QWidget):
         self.sentence.setText(sentence)
         self.picture.show_chart(chart)
         titles = change_cells(way, Amounts(unit)).titles if way else ()
-        self.steps.show(change_rows(way, unit) if way else None, titles)
+        self.steps.show((lambda: change_rows(way, unit)) if way else None, titles)
         self._share()
 
     def _share(self) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -10,7 +10,7 @@ from PySide6.QtCore import QAbstractTableModel, QEvent, QModelIndex, QPersistent
 from PySide6.QtGui import QHelpEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QHeaderView, QSizePolicy, QStackedWidget, QToolTip, QWidget
 
-from memplan import Scenario, Unit, tr, tr_later, translated
+from memplan import Scenario, Unit, once_a_style, tr, tr_later, translated
 from memplan_gui.answers import Answers
 from memplan_gui.changes_pane import ChangesPane, ScenarioPair
 from memplan_gui.charts.chart_pictures import compare_picture
@@ -121,16 +121,20 @@ class CompareModel(QAbstractTableModel):
         super().__init__()
         self._theme = theme
         self._swatches = Swatches(theme)
-        self.compared: Comparison | None = None
+        self._make: Callable[[], Comparison] | None = None
 
-    def show(self, compared: Comparison) -> None:
-        """Show another comparison; where its shape is the same, only figures are painted anew."""
-        if self.compared is not None and _shape(self.compared) == _shape(compared):
-            self.compared = compared
+    @property
+    def compared(self) -> Comparison | None:
+        """What is compared, with numbers in the style in force."""
+        return self._make() if self._make else None
+
+    def show(self, make: Callable[[], Comparison]) -> None:
+        """Show what `make` makes, for the screen or to be copied; of the same shape, only figures are painted anew."""
+        old, self._make = self.compared, once_a_style(make)
+        if old is not None and _shape(old) == _shape(self._make()):
             self.dataChanged.emit(self.index(0, 0), self.index(self.rowCount() - 1, self.columnCount() - 1))
         else:
             self.beginResetModel()
-            self.compared = compared
             self.endResetModel()
 
     def rowCount(self, parent: Index = ROOT) -> int:
@@ -143,28 +147,30 @@ class CompareModel(QAbstractTableModel):
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         """One cell."""
-        if self.compared is None or not index.isValid():
+        compared = self.compared
+        if compared is None or not index.isValid():
             return None
         if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.ToolTipRole):
-            return self.compared.rows[index.row()].cells[index.column()]
+            return compared.rows[index.row()].cells[index.column()]
         if role == Qt.ItemDataRole.TextAlignmentRole:
             return RIGHT
         if role == Qt.ItemDataRole.FontRole:
-            return self._theme.font("body", bold=index.column() == self.compared.current)
+            return self._theme.font("body", bold=index.column() == compared.current)
         return None
 
     def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         """Names of scenarios and of what is compared; each term with its colour."""
-        if self.compared is None:
+        compared = self.compared
+        if compared is None:
             return None
         across = orientation == Qt.Orientation.Horizontal
         if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.ToolTipRole):
-            return self.compared.scenarios[section].name if across else self.compared.rows[section].title
+            return compared.scenarios[section].name if across else compared.rows[section].title
         if role == Qt.ItemDataRole.TextAlignmentRole:
             return RIGHT if across else LEFT
         if role == Qt.ItemDataRole.FontRole:
-            return self._theme.font("body", bold=across and section == self.compared.current)
-        if role == Qt.ItemDataRole.DecorationRole and not across and (term := self.compared.rows[section].term):
+            return self._theme.font("body", bold=across and section == compared.current)
+        if role == Qt.ItemDataRole.DecorationRole and not across and (term := compared.rows[section].term):
             return self._swatches.of(term)
         return None
 
@@ -273,12 +279,13 @@ class CompareView(AnswerView):
     def _show_side_by_side(self, scenarios: Sequence[Scenario]) -> None:
         known = [self._answers.answer_for(position) for position in range(len(scenarios))]
         estimates = [answer.estimate if answer else None for answer in known]
-        compared = comparison(scenarios, estimates, self._document.current, self._unit)
+        current, unit = self._document.current, self._unit
+        compared = comparison(scenarios, estimates, current, unit)
         if compared == self.figures.compared:
             return
         self.sentence.setText(compared.sentence)
         self.chart.show_comparison(compared)
-        self.figures.show(compared)
+        self.figures.show(lambda: comparison(scenarios, estimates, current, unit))
         self._share()
 
     def _share(self) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from PySide6.QtCore import QModelIndex, Qt, Signal
 from PySide6.QtGui import QFontMetrics, QResizeEvent
 from PySide6.QtWidgets import (
@@ -11,7 +13,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from memplan import Estimate, tr, translated
+from memplan import Estimate, LedgerRow, tr, translated
 from memplan_gui.charts.stack_marks import Spot
 from memplan_gui.figure_table import PADDING, FigureTable
 from memplan_gui.pieces import column, label, row, scaled
@@ -128,8 +130,8 @@ class ExplanationView(QWidget):
             widget.setVisible(found is not None)
         self.ledger.setVisible(found is not None and bool(found.tensors))
         self._nothing.setVisible(found is None)
-        if found is None or chart is None:
-            self.tensors.show((), "gib")  # what is hidden must not come back with another term's tensors
+        if found is None or estimate is None or chart is None or spot is None:
+            self.tensors.show(tuple, "gib")  # what is hidden must not come back with another term's tensors
             for part in (self._title, self._figure, self._formula, self._source):
                 part.clear()
             return
@@ -140,8 +142,13 @@ class ExplanationView(QWidget):
         self._formula.setText(found.formula)
         self._source.setText(tr("Source: {source}").format(source=found.source) if found.source else "")
         self._source.setVisible(bool(found.source))
-        self.tensors.show(found.tensors, chart.unit)
+        self.tensors.show(partial(_tensors, estimate, chart, spot), chart.unit)
         self.setAccessibleDescription(self.text)
+
+
+def _tensors(estimate: Estimate, chart: StackChart, spot: Spot) -> tuple[LedgerRow, ...]:
+    found = explanation(estimate, chart, spot.row, spot.term)
+    return found.tensors if found else ()
 
 
 class Details(QTabWidget):

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView
 
-from memplan import MemplanError, Scenario, Unit, tr, tr_later
+from memplan import MemplanError, Scenario, Unit, once_a_style, tr, tr_later
 from memplan_gui.figure_table import FigureTable
 from memplan_gui.flow_row import FlowRow
 from memplan_gui.pieces import column, label, scaled, tip, tool_button
@@ -45,14 +46,19 @@ class EvidenceModel(QAbstractTableModel):
     def __init__(self, theme: Theme) -> None:
         super().__init__()
         self._theme = theme
-        self.table = EvidenceTable((), (), ())
+        self._make = once_a_style(_no_table)
 
-    def show(self, table: EvidenceTable) -> bool:
-        """Show another table; says whether it is one."""
-        if table == self.table:
+    @property
+    def table(self) -> EvidenceTable:
+        """What is shown, with numbers in the style in force."""
+        return self._make()
+
+    def show(self, make: Callable[[], EvidenceTable]) -> bool:
+        """Show the table that `make` makes, for the screen or to be copied; says whether it is another one."""
+        old, self._make = self.table, once_a_style(make)
+        if old == self.table:
             return False
         self.beginResetModel()
-        self.table = table
         self.endResetModel()
         return True
 
@@ -86,6 +92,11 @@ class EvidenceModel(QAbstractTableModel):
         if orientation == Qt.Orientation.Horizontal and role == Qt.ItemDataRole.TextAlignmentRole:
             return RIGHT if section in self.table.figures else LEFT
         return None
+
+
+def _no_table() -> EvidenceTable:
+    """Nothing to show."""
+    return EvidenceTable((), (), ())
 
 
 class EvidenceView(AnswerView):
@@ -137,21 +148,24 @@ class EvidenceView(AnswerView):
         if scenario is None or estimate is None or not table.lines:
             return None
         subtitle = picture_subtitle(scenario, estimate)
-        return Showing(tr_later("evidence"), subtitle, self.sentence.text(), lambda _: evidence_cells(table))
+        sentence = own_sentence(estimate, nearest_rows(scenario), scenario)
+        return Showing(tr_later("evidence"), subtitle, sentence, lambda _: evidence_cells(self.cases.table))
 
     def _show(self) -> None:
-        if self._scenario is None:
+        scenario = self._scenario
+        if scenario is None:
             return
         mode = _mode_of(self.modes.value())
         try:
-            nearest = nearest_rows(self._scenario)
-            self.sentence.setText(own_sentence(self._answer.estimate, nearest, self._scenario))
+            nearest = nearest_rows(scenario)
+            self.sentence.setText(own_sentence(self._answer.estimate, nearest, scenario))
             self.every.setText(all_sentence())
-            table = evidence_table(self._scenario, mode, "gb" if self._unit == "gb" else "gib", nearest)
+            unit: Unit = "gb" if self._unit == "gb" else "gib"
+            is_other = self.cases.show(lambda: evidence_table(scenario, mode, unit, nearest))
         except MemplanError:
             self.sentence.setText(self._answer.problem)
-            table = EvidenceTable((), (), ())
-        if self.cases.show(table):
+            is_other = self.cases.show(_no_table)
+        if is_other:
             self._lay_out(mode)
         self.setAccessibleDescription(self.sentence.text())
 

@@ -134,7 +134,7 @@ class ExportDialog(QDialog):
         shown(self.problem, bool(problem))
         self.text.setPlainText(found.text if found else "")
         self.unsaid_title.setText(unsaid_sentence(found, format_id) if found else "")
-        self.unsaid.show(FigureRows(unsaid_rows(scenario, found), frozenset()) if found else None)
+        self.unsaid.show((lambda: FigureRows(unsaid_rows(scenario, found), frozenset())) if found else None)
         shown(self.table, bool(found and found.unsaid))
         self.setAccessibleDescription(problem or self.unsaid_title.text())
         for button in (self.save, self.copy):

@@ -13,6 +13,7 @@ from PySide6.QtWidgets import (
     QTableView,
 )
 
+from memplan import plain_numbers
 from memplan_gui.pieces import scaled
 from memplan_gui.theme import Theme
 
@@ -119,8 +120,9 @@ class FigureTable(QTableView):
         metrics = self.horizontalHeader().fontMetrics()
         return max((metrics.horizontalAdvance(word) for word in words), default=0) + 2 * PADDING + 2
 
+    @plain_numbers()
     def selected_text(self) -> str:
-        """What is selected, with tabs between cells and a line for each row."""
+        """What is selected, with tabs between cells and a line for each row; its numbers as programs read them."""
         rows: dict[int, dict[int, str]] = {}
         for index in self.selectedIndexes():
             rows.setdefault(index.row(), {})[index.column()] = str(index.data())

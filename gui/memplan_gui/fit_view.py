@@ -164,7 +164,7 @@ class FitView(AnswerView):
         return Showing(
             tr_later("devices"),
             picture_subtitle(scenario, estimate),
-            self.sentence.text(),
+            fit_sentence(self._fits, scenario.hardware, self._unit),
             self._cells,
             lambda look, head: fit_picture(fit_chart(rows, self._unit), look, head),
         )

@@ -53,6 +53,7 @@ from memplan_gui.presenters.make_fit import (
     way_cells,
     way_rows,
 )
+from memplan_gui.presenters.waterfall import Waterfall
 from memplan_gui.scroller import Scroller
 from memplan_gui.settings import Settings
 from memplan_gui.showing import Showing
@@ -183,8 +184,8 @@ class MakeFitView(AnswerView):
 
     def showing(self) -> Showing | None:
         """The way down, or the ways against time where their tab is in front; with the table of that tab."""
-        proposal, chart, front = self.proposal, self.picture.chart, self.front.front
-        if proposal is None or chart is None or front is None or self._scenario is None or self._estimate is None:
+        proposal, way = self.proposal, self.way
+        if proposal is None or way is None or self._scenario is None or self._estimate is None:
             return None
         falls, at, tab = self._falls, self.way_table.currentIndex().row(), self._tables.currentWidget()
         subtitle = picture_subtitle(self._scenario, self._estimate)
@@ -193,8 +194,10 @@ class MakeFitView(AnswerView):
             return step_cells(falls, amounts) if tab is self.step_table else way_cells(proposal, amounts)
 
         if tab is self.front:
+            front = front_of(proposal, self._unit)
             picture = partial(front_picture, front, at)
             return Showing(tr_later("memory against time"), subtitle, front.sentence, cells, picture)
+        chart = self._way_down(falls, way)
         return Showing(tr_later("make it fit"), subtitle, chart.sentence, cells, partial(waterfall_picture, chart))
 
     @property
@@ -239,7 +242,8 @@ class MakeFitView(AnswerView):
         self.proposal = proposal
         self.sentence.setText(proposal_sentence(proposal, self._unit))
         self.setAccessibleDescription(self.sentence.text())
-        self.ways.show(way_rows(proposal, self._unit))
+        unit = self._unit
+        self.ways.show(lambda: way_rows(proposal, unit))
         at = proposal.front.index(proposal.best) if proposal.best in proposal.front else len(proposal.front) - 1
         flags = QItemSelectionModel.SelectionFlag.ClearAndSelect | QItemSelectionModel.SelectionFlag.Rows
         self.way_table.selectionModel().setCurrentIndex(self.ways.index(at, 0), flags)
@@ -258,11 +262,15 @@ class MakeFitView(AnswerView):
             self._share()
             return
         falls = self._falls = waterfall(self._scenario, way)
-        device = catalog.device(way.scenario.hardware.device).name
-        self.picture.show_chart(waterfall_chart(falls, way.usable_bytes, device, self._unit))
-        self.steps.show(step_rows(falls, self._unit))
+        self.picture.show_chart(self._way_down(falls, way))
+        unit = self._unit
+        self.steps.show(lambda: step_rows(falls, unit))
         self._offer(way)
         self._share()
+
+    def _way_down(self, falls: tuple[Fall, ...], way: Candidate) -> Waterfall:
+        device = catalog.device(way.scenario.hardware.device).name
+        return waterfall_chart(falls, way.usable_bytes, device, self._unit)
 
     def _offer(self, way: Candidate | None) -> None:
         """Offer a way only where it makes the run fit."""

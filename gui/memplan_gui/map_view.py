@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, QSize, Qt
 from PySide6.QtWidgets import QHeaderView, QStackedWidget
 
-from memplan import Estimate, MemoryMap, MemplanError, Scenario, Unit, estimate, memory_map, tr, tr_later, translated
+from memplan import (
+    Estimate,
+    MemoryMap,
+    MemplanError,
+    Scenario,
+    Unit,
+    estimate,
+    memory_map,
+    once_a_style,
+    tr,
+    tr_later,
+    translated,
+)
 from memplan_gui.announcing import announce
 from memplan_gui.answers import mistake_words
 from memplan_gui.background import Background
@@ -38,33 +51,33 @@ class MapModel(QAbstractTableModel):
     def __init__(self, theme: Theme) -> None:
         super().__init__()
         self._theme = theme
-        self._table = NO_TABLE
+        self._make: Callable[[], MapTable] = _no_table
 
     @property
     def table(self) -> MapTable:
-        """What is shown."""
-        return self._table
+        """What is shown, with numbers in the style in force."""
+        return self._make()
 
-    def show(self, table: MapTable) -> None:
-        """Show another table."""
+    def show(self, make: Callable[[], MapTable]) -> None:
+        """Show the table that `make` makes, for the screen or to be copied."""
         self.beginResetModel()
-        self._table = table
+        self._make = once_a_style(make)
         self.endResetModel()
 
     def rowCount(self, parent: Index = ROOT) -> int:
         """Sequence lengths."""
-        return 0 if parent.isValid() else len(self._table.rows)
+        return 0 if parent.isValid() else len(self.table.rows)
 
     def columnCount(self, parent: Index = ROOT) -> int:
         """The sequence length, what fits, and each micro-batch."""
-        return 0 if parent.isValid() else len(self._table.titles)
+        return 0 if parent.isValid() else len(self.table.titles)
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         """One cell."""
         if not index.isValid():
             return None
         if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.ToolTipRole):
-            return self._table.rows[index.row()][index.column()]
+            return self.table.rows[index.row()][index.column()]
         if role == Qt.ItemDataRole.TextAlignmentRole:
             return RIGHT if index.column() else LEFT
         if role == Qt.ItemDataRole.FontRole:
@@ -76,8 +89,13 @@ class MapModel(QAbstractTableModel):
         if orientation != Qt.Orientation.Horizontal:
             return None
         if role == Qt.ItemDataRole.DisplayRole:
-            return self._table.titles[section]
+            return self.table.titles[section]
         return (RIGHT if section else LEFT) if role == Qt.ItemDataRole.TextAlignmentRole else None
+
+
+def _no_table() -> MapTable:
+    """Nothing to show."""
+    return NO_TABLE
 
 
 class MapView(AnswerView):
@@ -153,7 +171,7 @@ class MapView(AnswerView):
         return Showing(
             tr_later("map"),
             picture_subtitle(self._scenario, estimate),
-            self.sentence.text(),
+            words.map_sentence(chart),
             lambda amounts: words.map_cells(chart, amounts),
             lambda look, head: map_picture(chart, look, head),
         )
@@ -198,7 +216,7 @@ class MapView(AnswerView):
         self.chart = chart
         self.sentence.setText(sentence)
         self.plot.show_chart(chart)
-        self.figures.show(words.map_table(chart) if chart else NO_TABLE)
+        self.figures.show((lambda: words.map_table(chart)) if chart else _no_table)
         self._say(self.plot.cursor_place)
 
     def _choose_kind(self, kind: str) -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt
 
-from memplan import translated
+from memplan import once_a_style, translated
 from memplan_gui.pieces import tip
 from memplan_gui.presenters.make_fit import FigureRows
 from memplan_gui.tables import LEFT, RIGHT
@@ -22,21 +23,30 @@ class PlainModel(QAbstractTableModel):
     def __init__(self, titles: tuple[str, ...], theme: Theme) -> None:
         super().__init__()
         self._titles, self._theme = tuple(map(translated, titles)), theme
-        self.rows: FigureRows | None = None
+        self._make: Callable[[], FigureRows | None] = _nothing
 
-    def show(self, rows: FigureRows | None, titles: tuple[str, ...] = ()) -> None:
+    @property
+    def rows(self) -> FigureRows | None:
+        """The rows, with numbers in the style in force."""
+        return self._make()
+
+    def show(self, make: Callable[[], FigureRows] | None, titles: tuple[str, ...] = ()) -> None:
         """Show other rows, under other titles where some are given; where there are no rows, the titles stay.
 
         Where there are as many rows as before under the same titles, cells alone are painted anew.
+
+        Args:
+            make: makes the rows, for the screen and once more where they are copied; None where there are none.
+            titles: of the columns.
         """
         old = self.rows
+        self._make = once_a_style(make) if make else _nothing
+        rows = self.rows
         if titles in ((), self._titles) and old and rows and rows.cells and _shape(old) == _shape(rows):
-            self.rows = rows
             self.dataChanged.emit(self.index(0, 0), self.index(self.rowCount() - 1, self.columnCount() - 1))
             return
         self.beginResetModel()
         self._titles = titles or self._titles
-        self.rows = rows
         self.endResetModel()
 
     def rowCount(self, parent: Index = ROOT) -> int:
@@ -49,16 +59,17 @@ class PlainModel(QAbstractTableModel):
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         """One cell; all of it is one hover away."""
-        if self.rows is None or not index.isValid():
+        rows = self.rows
+        if rows is None or not index.isValid():
             return None
         if role == Qt.ItemDataRole.DisplayRole:
-            return self.rows.cells[index.row()][index.column()]
+            return rows.cells[index.row()][index.column()]
         if role == Qt.ItemDataRole.ToolTipRole:
-            return tip(self.rows.cells[index.row()][index.column()])
+            return tip(rows.cells[index.row()][index.column()])
         if role == Qt.ItemDataRole.TextAlignmentRole:
-            return RIGHT if index.column() in self.rows.right else LEFT
+            return RIGHT if index.column() in rows.right else LEFT
         if role == Qt.ItemDataRole.FontRole:
-            return self._theme.font("body", bold=index.row() == self.rows.bold)
+            return self._theme.font("body", bold=index.row() == rows.bold)
         return None
 
     def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
@@ -70,6 +81,10 @@ class PlainModel(QAbstractTableModel):
         if role == Qt.ItemDataRole.TextAlignmentRole:
             return RIGHT if self.rows is not None and section in self.rows.right else LEFT
         return None
+
+
+def _nothing() -> None:
+    """No rows."""
 
 
 def _shape(rows: FigureRows) -> tuple[object, ...]:

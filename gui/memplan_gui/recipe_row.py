@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
 
-from memplan import Scenario, facts_at, tr, tr_later, translated
+from memplan import Scenario, facts_at, number, tr, tr_later, translated
 from memplan_gui.document import PlanDocument
 from memplan_gui.fields import WORDS_IN_LIST, ChoiceEdit
 from memplan_gui.forms import FieldRow
@@ -27,7 +27,7 @@ class RecipeRow(FieldRow):
         self._choice = ChoiceEdit([(translated(title), title) for title in (*titles, CUSTOM)])
         for position, preset in enumerate(PRESETS):
             self._choice.setItemData(position, translated(preset.description), Qt.ItemDataRole.ToolTipRole)
-            size = f"{preset.bytes_per_parameter:g}"
+            size = number(preset.bytes_per_parameter, "g")
             words = tr("{recipe}: {words}, {size} bytes").format(
                 recipe=translated(preset.title), words=translated(preset.words), size=size
             )

@@ -10,13 +10,14 @@ from pathlib import Path
 
 from PySide6.QtGui import QGuiApplication, QPainter
 
-from memplan import Estimate, Plan, Scenario, Unit, estimate_plan, lever_offers
+from memplan import Estimate, Plan, Scenario, Unit, estimate_plan, lever_offers, plain_numbers
 from memplan_gui.charts.export import export, today
 from memplan_gui.charts.picture import paper
 from memplan_gui.charts.sheet_picture import A4, paint_sheet
 from memplan_gui.presenters.sheet import sheet, sheet_title
 
 
+@plain_numbers()
 def sheet_painter(
     title: str, notes: str, scenario: Scenario, estimate: Estimate, unit: Unit, day: date
 ) -> Callable[[QPainter], None]:
@@ -27,7 +28,7 @@ def sheet_painter(
     """
     page = sheet(title, scenario, estimate, lever_offers(scenario, estimate, unit), unit, day, notes)
     look = paper()
-    return lambda painter: paint_sheet(painter, page, look)
+    return plain_numbers()(lambda painter: paint_sheet(painter, page, look))
 
 
 def write_sheets(path: Path, plan: Plan, positions: Sequence[int], unit: Unit) -> None:

@@ -9,7 +9,7 @@ from PySide6.QtCore import QObject
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QWidget
 
-from memplan import MemplanError, tr, tr_later, translated, write_file
+from memplan import MemplanError, plain_numbers, tr, tr_later, translated, write_file
 from memplan_gui import dialogs
 from memplan_gui.answer_panel import AnswerPanel
 from memplan_gui.charts.picture import Picture, paper
@@ -51,7 +51,8 @@ class ShowingCommands(QObject):
 
     def _showing(self) -> Showing | None:
         """What is in front; where there is nothing, that is said."""
-        found = self._panel.showing()
+        with plain_numbers():
+            found = self._panel.showing()
         if found is None:
             self._panel.say(translated(NOTHING))
         return found
@@ -69,7 +70,9 @@ class ShowingCommands(QObject):
     def _copy_table(self, write: Callable[[Cells], str], said: str) -> None:
         found = self._showing()
         if found is not None:
-            QGuiApplication.clipboard().setText(write(found.table(Amounts(self._settings.unit))))
+            with plain_numbers():
+                cells = found.table(Amounts(self._settings.unit))
+            QGuiApplication.clipboard().setText(write(cells))
             self._panel.say(said)
 
     def _export(self) -> None:
@@ -88,6 +91,7 @@ class ShowingCommands(QObject):
         if path is not None and self._files.attempt(lambda: self._write(path, kind, found)):
             self._files.written.emit(tr("Exported {name}").format(name=path.name))
 
+    @plain_numbers()
     def _write(self, path: Path, kind: tuple[str, str], found: Showing) -> None:
         from memplan_gui.charts.export import export, today
 
@@ -105,6 +109,7 @@ class ShowingCommands(QObject):
             scale = FINEST if kind == dialogs.FINEST_PNG else FINE
             export(path, [picture.paint], picture.size, self._title(found), today(), scale)
 
+    @plain_numbers()
     def _picture(self, found: Showing) -> Picture | None:
         head = self._title(found), found.subtitle, found.sentence
         return found.picture(paper(), head) if found.picture else None

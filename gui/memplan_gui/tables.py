@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QPainter, QPixmap
 
-from memplan import TERM_LOOKS, UNIT_NAMES, LedgerRow, Unit, tr, tr_later, translated
+from memplan import TERM_LOOKS, UNIT_NAMES, LedgerRow, Unit, once_a_style, tr, tr_later, translated
 from memplan_gui.charts.look import fill_term
 from memplan_gui.presenters.breakdown import TOTAL, Breakdown
 from memplan_gui.presenters.explanation import tensor_cells
@@ -158,15 +159,20 @@ class LedgerModel(QAbstractTableModel):
     def __init__(self, theme: Theme) -> None:
         super().__init__()
         self._theme = theme
-        self._tensors: tuple[LedgerRow, ...] = ()
+        self._make: Callable[[], tuple[LedgerRow, ...]] = tuple
         self._unit: Unit = "gib"
 
-    def show(self, tensors: tuple[LedgerRow, ...], unit: Unit) -> None:
-        """Show other tensors."""
-        if (tensors, unit) == (self._tensors, self._unit):
+    @property
+    def _tensors(self) -> tuple[LedgerRow, ...]:
+        return self._make()
+
+    def show(self, make: Callable[[], tuple[LedgerRow, ...]], unit: Unit) -> None:
+        """Show the tensors that `make` makes, for the screen or to be copied."""
+        old, self._make = self._tensors, once_a_style(make)
+        if (old, unit) == (self._tensors, self._unit):
             return
         self.beginResetModel()
-        self._tensors, self._unit = tensors, unit
+        self._unit = unit
         self.endResetModel()
 
     def rowCount(self, parent: Index = ROOT) -> int:
@@ -201,8 +207,3 @@ class LedgerModel(QAbstractTableModel):
         if orientation == Qt.Orientation.Horizontal and role == Qt.ItemDataRole.TextAlignmentRole:
             return RIGHT if section in (3, 4) else LEFT
         return None
-
-    def text(self) -> str:
-        """All of it with tabs between its cells."""
-        lines = [tuple(map(translated, self.HEADERS)), *(tensor_cells(tensor, self._unit) for tensor in self._tensors)]
-        return "\n".join("\t".join(line) for line in lines) + "\n"

@@ -156,7 +156,8 @@ class TimelineView(AnswerView):
 
     def showing(self) -> Showing | None:
         """The chart and its table."""
-        chart, estimate = self.chart, self._estimate
+        estimate = self._estimate
+        chart = words.timeline_chart(estimate, self._unit, self.steps.value()) if estimate else None
         if chart is None or estimate is None or self._scenario is None:
             return None
         return Showing(
@@ -183,10 +184,11 @@ class TimelineView(AnswerView):
 
     def _show_table(self) -> None:
         """The table waits until it is looked at: it has a line for each layer."""
-        if self.chart is not None and self.kinds.value() == "table":
+        chart = self.chart
+        if chart is not None and self.kinds.value() == "table":
             # Broken where two words are, so that more figures stand side by side.
-            titles = tuple(title.replace(" ", "\n", 1) for title in words.table_titles(self.chart))
-            self.figures.show(words.table_rows(self.chart), titles)
+            titles = tuple(title.replace(" ", "\n", 1) for title in words.table_titles(chart))
+            self.figures.show(lambda: words.table_rows(chart), titles)
             for position, width in enumerate(PLACE_WIDTHS):
                 self.table.horizontalHeader().resizeSection(position, scaled(width))
             for position in range(len(PLACE_WIDTHS), self.figures.columnCount()):
@@ -205,8 +207,9 @@ class TimelineView(AnswerView):
         if chart is None or moment is None or estimate is None:
             return
         self.place.setText(words.moment_title(moment, chart))
-        self.terms.show(words.term_rows(moment, chart))
-        self.tensors.show(words.tensor_rows(estimate, moment, self._unit))
+        unit = self._unit
+        self.terms.show(lambda: words.term_rows(moment, chart))
+        self.tensors.show(lambda: words.tensor_rows(estimate, moment, unit))
         self.plot.setAccessibleDescription(f"{self.place.text()}. {chart.sentence} {translated(HOW)}")
         if self.plot.hasFocus():
             announce(self.plot, self.place.text(), at_once=True)

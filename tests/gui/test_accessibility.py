@@ -181,7 +181,7 @@ def test_headings_stand_where_their_cells_do(theme: Theme, qtbot: QtBot) -> None
     model = PlainModel(("HHHH", "HHHH"), theme)
     table = FigureTable("Words and figures", model, theme)
     qtbot.addWidget(table)
-    model.show(FigureRows((("HHHH", "HHHH"),), frozenset({1})))
+    model.show(lambda: FigureRows((("HHHH", "HHHH"),), frozenset({1})))
     table.resize(400, 200)
     table.show()
     QApplication.processEvents()

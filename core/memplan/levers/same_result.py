@@ -8,6 +8,7 @@ from memplan.choice_titles import choice_title
 from memplan.chosen_model import chosen_model
 from memplan.errors import MemplanError
 from memplan.levers.lever import Changes, Lever, device_in, micro_batch_words, never, setting
+from memplan.number_style import number
 from memplan.plan.scenario import Scenario
 from memplan.plan.training import Optimizer
 
@@ -74,7 +75,7 @@ def _smaller_batch_why_not(scenario: Scenario) -> str | None:
     if training.micro_batch == 1:
         return "the micro-batch is 1 already"
     if training.micro_batch * training.gradient_accumulation > _MOST_ACCUMULATION:
-        return "gradient accumulation would pass 1,000,000"
+        return f"gradient accumulation would pass {number(1_000_000)}"
     return "the optimizer in backward rules out accumulation" if training.optimizer_in_backward else None
 
 

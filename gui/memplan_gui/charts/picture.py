@@ -8,6 +8,7 @@ from typing import NamedTuple
 from PySide6.QtCore import QPointF, QRectF, QSizeF
 from PySide6.QtGui import QFontInfo, QGuiApplication, QPainter
 
+from memplan import plain_numbers
 from memplan_gui.charts.look import ChartLook, TextKind, chart_fonts, paper_look
 
 PICTURE_SIZE = QSizeF(960, 480)
@@ -51,6 +52,7 @@ def framed_rows(
     return Picture(lambda painter: _paint_framed(painter, look, lines, size, body, paint), size)
 
 
+@plain_numbers()
 def _paint_framed(
     painter: QPainter,
     look: ChartLook,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from memplan import UNIT_BYTES, UNIT_NAMES, Unit
+from memplan import UNIT_BYTES, UNIT_NAMES, Unit, number
 
 LABELLED = 0.965
 """Ticks further along the axis than this have no room for a label."""
@@ -68,12 +68,12 @@ def value_ticks(low: float, high: float, unit: Unit, most: int) -> list[Tick]:
 
 
 def grouped(value: float, decimals: int = 0) -> str:
-    """A number with commas between groups of three digits, as every sentence writes it.
+    """A number with its digits in groups, as every sentence writes it.
 
     >>> grouped(8030261248)
     '8,030,261,248'
     """
-    return f"{value:,.{decimals}f}"
+    return number(value, f",.{decimals}f")
 
 
 def axis_end(longest: float, usable: float, room_share: float) -> float:

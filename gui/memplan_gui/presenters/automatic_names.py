@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from memplan import MemplanError, Plan, Scenario, catalog, choice_title, format_count, replaced
+from memplan import MemplanError, Plan, Scenario, catalog, choice_title, format_count, plain_numbers, replaced
 
 MOST_EXTRAS = 2
 _NUMBERED = re.compile(r" \d+$")
@@ -50,6 +50,7 @@ def plan_title(plan: Plan) -> str:
     return f"{first} on {f'{count:,} × ' if count > 1 else ''}{_device(device)}"
 
 
+@plain_numbers()
 def _model(scenario: Scenario) -> str:
     model = scenario.model
     if model.catalog is not None:

@@ -28,6 +28,7 @@ from memplan import (
     measured_evidence,
     nearest_evidence,
     number,
+    once_a_style,
     tr,
     tr_later,
     translated,
@@ -46,8 +47,8 @@ GROUP_TITLES = {"set_up": tr_later("Set-up"), "family": tr_later("Family"), "sou
 KIND_TITLES = {"traced": tr_later("Trace"), "measured": tr_later("Device")}
 PEAK = "peak"
 NO_DIFFERENCE = tr_later("nothing that counts")
-EXACT = 0.00005
-"""Errors are known to a hundredth of a percent."""
+LEAST, EXACT = 0.0001, 0.00005
+"""Errors are known to a hundredth of a percent: what is less than half of it is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +115,7 @@ def own_sentence(estimate: Estimate | None, rows: Sequence[EvidenceRow], scenari
     return f"{words}{nearest_words} {all_words}"
 
 
-@cache
+@once_a_style
 def all_sentence() -> str:
     """How far off estimates are over all cases, and how verdicts stand."""
     parts = []
@@ -148,7 +149,7 @@ def _groups(mode: Mode) -> tuple[EvidenceGroup, ...]:
 def _case_line(row: EvidenceRow, scenario: Scenario, unit: Unit) -> EvidenceLine:
     title = row.title
     off = [f"{name.replace('_', ' ')} {_signed(error)}" for name, error in row.errors.items() if not _is_exact(error)]
-    exact = tr("Exact to 0.01% at every instant that is known.")
+    exact = tr("Exact to {least} at every instant that is known.").format(least=number(LEAST, ".2%"))
     instants = tr("Off by instant: {instants}.").format(instants=", ".join(off)) if off else exact
     what = tr("{set_up}: {parameters} parameters, {tokens} tokens").format(
         set_up=row.set_up, parameters=format_count(row.parameters), tokens=grouped(row.tokens)
@@ -195,11 +196,13 @@ def _percent(error: float) -> str:
 
 
 def _signed(error: float) -> str:
-    return "0.00%" if _is_exact(error) else number(error, "+.2%").replace("-", "−")
+    return number(0.0, ".2%") if _is_exact(error) else number(error, "+.2%").replace("-", "−")
 
 
 def _off(error: float) -> str:
-    return tr("exact to 0.01%") if _is_exact(error) else tr("off by {share}").format(share=_signed(error))
+    if _is_exact(error):
+        return tr("exact to {least}").format(least=number(LEAST, ".2%"))
+    return tr("off by {share}").format(share=_signed(error))
 
 
 def _is_exact(error: float) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from memplan import COUNTS_IN_TOKENS, FieldFacts, number, tr, translated
+from memplan import FieldFacts, count_forms, number, tr, translated
 
 MOST_CHOICES = 9
 """Of more, a list is quicker to read in the field itself."""
@@ -39,10 +39,10 @@ def _takes(facts: FieldFacts, choices: Sequence[str]) -> str:
     if facts.kind != "whole number":
         return ""
     if facts.unit == "bytes":
-        return tr("An amount of memory, such as 1.5 GiB or 800 MiB.")
+        return tr("An amount of memory, such as {example} GiB or 800 MiB.").format(example=number(1.5, ".1f"))
     if facts.unit == "tokens":
         words = tr("A whole number of tokens, {range}: {forms}.")
-        return words.format(range=_range(facts), forms=translated(COUNTS_IN_TOKENS))
+        return words.format(range=_range(facts), forms=count_forms(facts.unit))
     words = tr("A whole number of {unit}, {range}.") if facts.unit else tr("A whole number, {range}.")
     return words.format(unit=translated(facts.unit), range=_range(facts))
 

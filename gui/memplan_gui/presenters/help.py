@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from memplan import resource, tr_later, translated
+from memplan import plain_numbers, resource, tr_later, translated
 from memplan_gui.presenters.help_tables import lever_sections, optimizer_table, recipe_table, shortcut_table
 from memplan_gui.presenters.labels import anchor
 
@@ -66,8 +66,9 @@ class HelpPages:
             "keyboard": lambda: shortcut_table(shortcuts),
         }
 
+    @plain_numbers()
     def markdown(self, page: str) -> str:
-        """A page's whole text.
+        """A page's whole text; numbers in its tables are written as those of its text.
 
         Raises:
             MemplanError: its file is missing; the installation is incomplete.

@@ -145,6 +145,6 @@ def _case_words(scenario: Scenario, unit: Unit) -> list[str]:
 def _off_by(error: float) -> str:
     """How far an estimate is from the truth, in words; errors are known to a hundredth of a percent."""
     if abs(error) < SAME:
-        return tr("estimate within 0.01%")
+        return tr("estimate within {least}").format(least=number(2 * SAME, ".2%"))
     words = tr("estimate {share} above") if error > 0 else tr("estimate {share} below")
     return words.format(share=number(abs(error), ".2%"))

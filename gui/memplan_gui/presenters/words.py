@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from decimal import Decimal
 
 from memplan import CHOICE_TITLES, UNIT_BYTES, UNIT_NAMES, Unit, format_bytes, number, tr
 from memplan_gui.charts.scale import grouped
@@ -10,6 +11,10 @@ from memplan_gui.presenters.typed import plain_number
 
 _BYTES = re.compile(r"^\s*([0-9]+(?:\.[0-9]+)?)\s*([gGmM])?(i)?[bB]?\s*$")
 _FRACTION = re.compile(r"^\s*([0-9]+(?:\.[0-9]+)?|\.[0-9]+)\s*(%?)\s*$")
+
+
+LEAST_SHORT, LARGEST_SHORT = 0.0001, 999_999.5
+"""Outside of these Python's own six figures have a power of ten, which nobody types."""
 
 
 def step_name(title: str) -> str:
@@ -34,13 +39,14 @@ def parse_bytes(text: str, unit: Unit) -> int:
     """
     found = _BYTES.match(plain_number(text))
     if not found:
-        words = tr("{text} is not an amount of memory; write 1.5 {unit} or 800 MiB.")
-        raise ValueError(words.format(text=repr(text.strip()), unit=UNIT_NAMES[unit]))
-    number, letter, binary = found.groups()
+        words = tr("{text} is not an amount of memory; write {example} {unit} or 800 MiB.")
+        example = number(1.5, ".1f")
+        raise ValueError(words.format(text=repr(text.strip()), example=example, unit=UNIT_NAMES[unit]))
+    amount, letter, binary = found.groups()
     if letter is None:
-        return round(float(number) * UNIT_BYTES[unit])
+        return round(float(amount) * UNIT_BYTES[unit])
     size = {("g", True): 2**30, ("g", False): 10**9, ("m", True): 2**20, ("m", False): 10**6}
-    return round(float(number) * size[letter.lower(), binary is not None])
+    return round(float(amount) * size[letter.lower(), binary is not None])
 
 
 def parse_fraction(text: str) -> float:
@@ -54,8 +60,8 @@ def parse_fraction(text: str) -> float:
     """
     found = _FRACTION.match(plain_number(text))
     if not found:
-        words = tr("{text} is not a share in per cent; write 5 or 7.5 %.")
-        raise ValueError(words.format(text=repr(text.strip())))
+        words = tr("{text} is not a share in per cent; write 5 or {example} %.")
+        raise ValueError(words.format(text=repr(text.strip()), example=number(7.5, ".1f")))
     return round(float(found[1]) / 100, 12)
 
 
@@ -65,13 +71,25 @@ def fraction_text(value: float) -> str:
     >>> fraction_text(0.05), fraction_text(0.001)
     ('5 %', '0.1 %')
     """
-    return f"{number(value * 100, '.6g')} %"
+    return f"{_six_figures(value * 100)} %"
 
 
 def bytes_text(value: int, unit: Unit) -> str:
     """Write an amount of memory so that reading it gives the same figure again, where that is short."""
-    short = f"{number(value / UNIT_BYTES[unit], '.6g')} {UNIT_NAMES[unit]}"
-    return short if value else f"0 {UNIT_NAMES[unit]}"
+    return f"{_six_figures(value / UNIT_BYTES[unit])} {UNIT_NAMES[unit]}"
+
+
+def _six_figures(value: float) -> str:
+    """Six figures, as they can be typed.
+
+    >>> _six_figures(75.1), _six_figures(12_345_678.9), _six_figures(2**-30), _six_figures(0)
+    ('75.1', '12,345,679', '0.000000000931323', '0')
+    """
+    if value >= LARGEST_SHORT:
+        return number(value, ",.0f")
+    if 0 < value < LEAST_SHORT:
+        return number(Decimal(f"{value:.6g}"), "f")
+    return number(value, ".6g")
 
 
 def count_text(value: int) -> str:
