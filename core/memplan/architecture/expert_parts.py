@@ -37,6 +37,8 @@ class Router:
     """The sum is made safe from zero by an operation of its own."""
     scaled: bool = False
     """A token's weights are multiplied by a number."""
+    plain_scores: bool = False
+    """Sigmoids are of the logits in their own dtype (LFM2)."""
     scores_in_input_dtype: bool = False
     """A token's weights go back to the input's dtype; otherwise the weighted outputs are fp32."""
 

@@ -11,7 +11,7 @@ from typing import Any
 from memplan.architecture.config_reader import ConfigReader
 from memplan.architecture.families import NEAREST, composition_of
 from memplan.architecture.parts import Architecture
-from memplan.architecture.refusals import check_layer_types, refuse_other_kinds
+from memplan.architecture.refusals import check_layer_types, language_part, refuse_other_kinds
 from memplan.architecture.towers import tower_of
 from memplan.errors import ConfigError
 
@@ -33,11 +33,15 @@ def architecture_of(config: Mapping[str, Any]) -> Architecture:
 def _cached(key: str) -> Architecture:
     reader = ConfigReader(json.loads(key))
     check_layer_types(reader.config)
-    compose = composition_of(reader.model_type)
+    compose, read = composition_of(reader.model_type), reader
     if compose is None:
-        refuse_other_kinds(reader)
-        compose = composition_of(NEAREST)
+        read = language_part(reader)
+        refuse_other_kinds(read)
+        compose = composition_of(read.model_type if read is not reader else NEAREST) or composition_of(NEAREST)
     assert compose is not None, "the nearest composition is always there"
-    architecture = compose(reader)
+    architecture = compose(read)
+    if read is not reader:
+        alone = f"its language model ({read.model_type}) alone, without what reads images or sound"
+        architecture = replace(architecture, model_type=reader.model_type, known=False, nearest=alone)
     tower = tower_of(reader)
     return replace(architecture, idle=architecture.idle + tower) if tower else architecture

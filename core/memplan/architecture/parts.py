@@ -142,6 +142,8 @@ class Attention:
     """Over each head; over all heads at once where the norm is as wide as the projection (OLMo 2)."""
     value_norm: Norm | None = None
     """Over each head's value; without a projection of values they are keys before their norm (Gemma 4)."""
+    norms_after_turning: bool = False
+    """Queries and keys are normed once positions have turned them (HunYuan)."""
     shares: Literal["no", "gives", "takes"] = "no"
     """Later layers read its keys and values, or it has none of its own and takes those of an earlier one (Gemma 3n)."""
     waits: bool = False

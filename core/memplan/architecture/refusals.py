@@ -30,6 +30,16 @@ LAYER_TYPES = frozenset(
 """The words of transformers 5.24 (configuration_utils.ALLOWED_LAYER_TYPES), older ones that it translates included."""
 
 
+def language_part(reader: ConfigReader) -> ConfigReader:
+    """The language model inside a model of several parts, where its sizes stand; the config itself elsewhere."""
+    inner, found = reader, reader
+    while key := next((one for one in LANGUAGE_PARTS if isinstance(inner.config.get(one), Mapping)), None):
+        inner = inner.part(key)
+        if all(inner.config.get(one) is not None for one in DECODER_KEYS):
+            found = inner
+    return found
+
+
 def refuse_other_kinds(reader: ConfigReader) -> None:
     """Refuse a model of a type without a composition of its own that is no decoder language model either.
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from memplan.architecture.composing import text_part
 from memplan.architecture.config_reader import ConfigReader
 from memplan.architecture.gemma_towers import gemma4_audio, gemma4_vision
 from memplan.architecture.parts import Component, Weight
@@ -111,6 +112,37 @@ def _qwen_vl(reader: ConfigReader, vision: ConfigReader) -> Iterator[Counted]:
     yield from _linear("vision.merger.linear_fc2", merged, text, "mlp", 1 + len(levels), bias=True)
 
 
+def _qwen2_vl(reader: ConfigReader, vision: ConfigReader) -> Iterator[Counted]:
+    """Qwen2-VL's tower: layer norms, a plain block; the merger joins patches first."""
+    hidden, layers = vision.size("embed_dim", default=1280), vision.size("depth", default=32)
+    width = hidden * int(vision.factor("mlp_ratio") or 4)
+    yield from _qwen2_merged(reader, vision, hidden, layers, bias=True)
+    yield from _mlp(("fc1", "fc2"), hidden, width, layers, bias=True)
+
+
+def _qwen2_5_vl(reader: ConfigReader, vision: ConfigReader) -> Iterator[Counted]:
+    """Qwen2.5-VL's: norms without biases, a gated block."""
+    hidden, layers = vision.size("hidden_size", default=3584), vision.size("depth", default=32)
+    yield from _qwen2_merged(reader, vision, hidden, layers, bias=False)
+    width = vision.size("intermediate_size", default=3420)
+    yield from _mlp(("gate_proj", "up_proj", "down_proj"), hidden, width, layers, bias=True)
+
+
+def _qwen2_merged(
+    reader: ConfigReader, vision: ConfigReader, hidden: int, layers: int, *, bias: bool
+) -> Iterator[Counted]:
+    """Patches, attention, norms and the merger, whose width is that of the text."""
+    patch, frames = vision.size("patch_size", default=14), vision.size("temporal_patch_size", default=2)
+    channels, merged = vision.size("in_channels", "in_chans", default=3), vision.size("spatial_merge_size", default=2)
+    joined, text = hidden * merged**2, text_part(reader).size("hidden_size")
+    yield idle("vision.patch_embed.proj.weight", hidden, channels, frames, patch, patch), 1
+    yield from _linear("vision.attn.qkv", hidden, 3 * hidden, "attention", layers, bias=True)
+    yield from _linear("vision.attn.proj", hidden, hidden, "attention", layers, bias=True)
+    yield from _norm("vision.norm", hidden, 2 * layers + 1, bias=bias)
+    yield from _linear("vision.merger.mlp.0", joined, joined, "mlp", 1, bias=True)
+    yield from _linear("vision.merger.mlp.2", joined, text, "mlp", 1, bias=True)
+
+
 def _mllama(reader: ConfigReader, vision: ConfigReader) -> Iterator[Counted]:
     """Llama 3.2's tower: layers for each tile, gated layers over all tiles, embeddings for tiles and ratios."""
     hidden, width = vision.size("hidden_size", default=1280), vision.size("intermediate_size", default=5120)
@@ -145,6 +177,10 @@ def _gemma4_audio(reader: ConfigReader, audio: ConfigReader) -> Iterator[Counted
 _TOWERS: dict[str, Callable[[ConfigReader, ConfigReader], Iterator[Counted]]] = {
     "siglip_vision_model": _siglip,
     "pixtral": _pixtral,
+    "qwen2_vl": _qwen2_vl,
+    "qwen2_vl_vision": _qwen2_vl,
+    "qwen2_5_vl": _qwen2_5_vl,
+    "qwen2_5_vl_vision": _qwen2_5_vl,
     "qwen3_vl": _qwen_vl,
     "qwen3_vl_vision": _qwen_vl,
     "qwen3_vl_moe": _qwen_vl,

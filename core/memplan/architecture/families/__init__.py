@@ -21,6 +21,7 @@ MODULES = (
     "layer_norm_decoders",
     "gpt_relatives",
     "experts_relatives",
+    "recent",
     "latent",
     "hybrid",
     "multimodal",

@@ -31,6 +31,11 @@ def _qwen3_vl(reader: ConfigReader) -> Architecture:
     return _with_positions_per_row(model)
 
 
+def _qwen2_vl(reader: ConfigReader) -> Architecture:
+    """Qwen 2 or 2.5 with positions in time, height and width."""
+    return _with_positions_per_row(llama.FAMILIES["qwen2"](text_part(reader)))
+
+
 def _with_positions_per_row(model: Architecture) -> Architecture:
     """Positions in time, height and width are worked out for each row."""
     layers = tuple(
@@ -65,6 +70,10 @@ def _mllama(reader: ConfigReader) -> Architecture:
 FAMILIES: dict[str, Callable[[ConfigReader], Architecture]] = {
     "gemma3": _gemma3,
     "mistral3": _mistral3,
+    "qwen2_vl": _qwen2_vl,
+    "qwen2_vl_text": _qwen2_vl,
+    "qwen2_5_vl": _qwen2_vl,
+    "qwen2_5_vl_text": _qwen2_vl,
     "qwen3_vl": _qwen3_vl,
     "mllama": _mllama,
 }

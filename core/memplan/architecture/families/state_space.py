@@ -22,7 +22,12 @@ CAVEAT = (
 )
 
 
-def _names(reader: ConfigReader, key: str) -> list[str]:
+def layer_names(reader: ConfigReader, key: str) -> list[str]:
+    """What each layer is called.
+
+    Raises:
+        ConfigError: not every layer has a name.
+    """
     names = reader.listed(key)
     if names is None or len(names) != reader.size("num_hidden_layers"):
         raise ConfigError("it does not name every layer", place=f"{reader.place}.{key}")
@@ -36,16 +41,9 @@ def _lfm2(reader: ConfigReader) -> Architecture:
         width = int(2 * width / 3)
         if factor is not None:
             width = -(-int(factor * width) // multiple) * multiple
-    bias, kernel = reader.flag("conv_bias", False), reader.size("conv_L_cache", default=3)
     attention = read_attention(reader, qkv_bias=False, out_bias=False, qk_norm="rms")
     attention = replace(attention, output=replace(attention.output, name="out_proj"))
-    convolution = ShortConvolution(
-        name="conv",
-        inputs=(Linear("in_proj", hidden, 3 * hidden, bias),),
-        output=Linear("out_proj", hidden, hidden, bias),
-        width=hidden,
-        kernel=kernel,
-    )
+    convolution = short_convolution(reader)
     mlp = gated_mlp("feed_forward", hidden, width, "silu")
     mlp = replace(
         mlp,
@@ -54,8 +52,20 @@ def _lfm2(reader: ConfigReader) -> Architecture:
         down=Linear("w2", width, hidden, component="mlp"),
     )
     convolves, attends = pre_norm_layer(reader, convolution, mlp), pre_norm_layer(reader, attention, mlp)
-    order = runs(convolves if name == "conv" else attends for name in _names(reader, "layer_types"))
+    order = runs(convolves if name == "conv" else attends for name in layer_names(reader, "layer_types"))
     return compose_decoder(reader, order, tied_default=True)
+
+
+def short_convolution(reader: ConfigReader) -> ShortConvolution:
+    """LFM2's, over the hidden size."""
+    hidden, bias = reader.size("hidden_size"), reader.flag("conv_bias", False)
+    return ShortConvolution(
+        name="conv",
+        inputs=(Linear("in_proj", hidden, 3 * hidden, bias),),
+        output=Linear("out_proj", hidden, hidden, bias),
+        width=hidden,
+        kernel=reader.size("conv_L_cache", default=3),
+    )
 
 
 def _jamba(reader: ConfigReader) -> Architecture:
@@ -189,7 +199,7 @@ def _minimax(reader: ConfigReader) -> Architecture:
         reader, Router(), count="num_local_experts", width="intermediate_size", adapter_names="mixtral"
     )
     linear, full = pre_norm_layer(reader, lightning, experts), pre_norm_layer(reader, attention, experts)
-    order = runs(linear if name == "linear_attention" else full for name in _names(reader, "layer_types"))
+    order = runs(linear if name == "linear_attention" else full for name in layer_names(reader, "layer_types"))
     return replace(compose_decoder(reader, order), caveat=CAVEAT.replace("State-space", "Lightning attention"))
 
 
@@ -228,7 +238,7 @@ def _kimi_linear(reader: ConfigReader) -> Architecture:
     experts = with_shared(reader, experts, "num_shared_experts")
     plain = gated_mlp("mlp", hidden, reader.size("intermediate_size"), read_activation(reader, "silu", "hidden_act"))
     sparse = after_dense_layers(reader, 1)
-    names = _names(reader, "layer_types")
+    names = layer_names(reader, "layer_types")
     kinds = {
         (attends, one): pre_norm_layer(reader, attention if attends else delta, experts if one else plain)
         for attends in (True, False)

@@ -30,6 +30,8 @@ def attention(ctx: Context, spec: Attention, x: Tensor) -> Tensor:
         if spec.rotary_dim and spec.value_norm is None:
             held += [q, k] if spec.rotary.inline else []
             q, k = rotary(ctx, spec, q, k, held if spec.rotary.inline else None)
+        if spec.norms_after_turning:
+            q, k = ctx.norm(spec.query_norm, q, spec.name), ctx.norm(spec.key_norm, k, spec.name)
         if spec.unit_heads:
             q, k = unit_length(ctx.tape, q), unit_length(ctx.tape, k)
         k, v = cached(ctx, spec.window, (k, v)) if spec.shares != "takes" else (k, v)
@@ -72,7 +74,7 @@ def _heads(
         return *_cut(ctx, spec, product), None
     parts, gate = [], None
     counts = (spec.heads, spec.kv_heads, spec.kv_heads)
-    norms = (spec.query_norm, spec.key_norm, None)
+    norms = (None,) * 3 if spec.norms_after_turning else (spec.query_norm, spec.key_norm, None)
     for index, (linear, count, norm) in enumerate(zip(spec.inputs, counts, norms, strict=True)):
         y = ctx.linear(linear, x, spec.name)
         if spec.clips:

@@ -88,7 +88,7 @@ def _of_softmax(tape: Tape, router: Router, logits: Tensor, picked: tuple[Size, 
 
 def _of_sigmoid(tape: Tape, router: Router, logits: Tensor, picked: tuple[Size, ...]) -> Tensor:
     """Sigmoids where the corrected ones are largest. The choice itself has no gradient."""
-    if not router.fp32:
+    if not (router.fp32 or router.plain_scores):
         logits = op.to(tape, logits, "fp32")
     scores = op.pointwise_by_output(tape, logits, "sigmoid of logits")
     corrected = tape.new(scores.shape, "fp32")

@@ -1,0 +1,158 @@
+"""Llama's relatives of 2025 and later, and hybrids of attention with Mamba 2 or short convolutions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from memplan.architecture.composing import compose_decoder, gated_mlp, llama_like, pre_norm_layer, read_attention
+from memplan.architecture.config_reader import ConfigReader
+from memplan.architecture.expert_parts import Experts, Router
+from memplan.architecture.families.experts import CORRECTED, read_experts, runs
+from memplan.architecture.families.state_space import CAVEAT, layer_names, short_convolution
+from memplan.architecture.linear_parts import StateSpace
+from memplan.architecture.parts import Architecture, Layer, Linear, Mlp, Norm, Weight
+
+
+def _plain(reader: ConfigReader) -> Architecture:
+    """Llama by another name, with a window where layers have one."""
+    bias = reader.flag("attention_bias", reader.flag("qkv_bias", False))
+    return llama_like(reader, qkv_bias=bias, out_bias=bias, window=reader.optional_size("sliding_window"))
+
+
+def _ministral(reader: ConfigReader) -> Architecture:
+    return llama_like(reader, default_kv_heads=8, window=reader.optional_size("sliding_window", 4096))
+
+
+def _hunyuan_dense(reader: ConfigReader) -> Architecture:
+    """Queries and keys are normed over each head once they are turned."""
+    bias = reader.flag("attention_bias", False)
+    model = llama_like(reader, qkv_bias=bias, out_bias=bias)
+    layer = model.layers[0][0]
+    attention = replace(
+        read_attention(reader, qkv_bias=bias, out_bias=bias),
+        norms_after_turning=True,
+        query_norm=Norm("query_layernorm", "rms", reader.size("head_dim", default=_head_dim(reader))),
+        key_norm=Norm("key_layernorm", "rms", reader.size("head_dim", default=_head_dim(reader))),
+    )
+    return replace(model, layers=((replace(layer, attention=attention), reader.size("num_hidden_layers")),))
+
+
+def _head_dim(reader: ConfigReader) -> int:
+    return reader.size("hidden_size") // reader.size("num_attention_heads")
+
+
+def _granite_shared(reader: ConfigReader) -> Experts | Mlp:
+    """Granite's experts beside a shared one; the shared one alone where there are none."""
+    hidden, width = reader.size("hidden_size"), reader.whole("shared_intermediate_size", 0)
+    shared = Mlp(
+        name="shared_mlp",
+        up=Linear("input_linear", hidden, 2 * width, component="mlp"),
+        down=Linear("output_linear", width, hidden, component="mlp"),
+        activation="silu",
+        fused=True,
+        width=width,
+    )
+    if not reader.whole("num_local_experts", 8):
+        return shared
+    router = Router(name="router", scores="top_softmax", normalised=False, scores_in_input_dtype=True)
+    experts = read_experts(reader, router, count="num_local_experts", width="intermediate_size", adapter_names="none")
+    return replace(experts, shared=shared if width else None)
+
+
+def _granite_like(reader: ConfigReader, layers: tuple[tuple[Layer, int], ...]) -> Architecture:
+    return replace(compose_decoder(reader, layers, embedding_scale="number"), logits_scale=True)
+
+
+def _granitemoeshared(reader: ConfigReader) -> Architecture:
+    bias = reader.flag("attention_bias", False)
+    attention = read_attention(reader, qkv_bias=bias, out_bias=bias)
+    layer = replace(pre_norm_layer(reader, attention, _granite_shared(reader)), residual_scale=True)
+    return _granite_like(reader, ((layer, reader.size("num_hidden_layers")),))
+
+
+def _granitemoehybrid(reader: ConfigReader) -> Architecture:
+    """Granite 4: Mamba 2 and attention take turns, mostly without positions."""
+    bias = reader.flag("attention_bias", False)
+    attention = read_attention(reader, qkv_bias=bias, out_bias=bias)
+    if reader.config.get("position_embedding_type") != "rope":
+        attention = replace(attention, rotary_dim=0)
+    fed = _granite_shared(reader)
+    kinds = {
+        attends: replace(pre_norm_layer(reader, attention if attends else _mamba2(reader), fed), residual_scale=True)
+        for attends in (True, False)
+    }
+    key = "layer_types" if reader.config.get("layer_types") is not None else "layers_block_type"
+    names = layer_names(reader, key)
+    model = _granite_like(reader, runs(kinds[name in ("attention", "full_attention")] for name in names))
+    return replace(model, caveat=CAVEAT) if any(name == "mamba" for name in names) else model
+
+
+def _mamba2(reader: ConfigReader) -> StateSpace:
+    """Mamba 2 as Bamba and Granite 4 name its sizes."""
+    hidden, heads = reader.size("hidden_size"), reader.size("mamba_n_heads", default=128)
+    inner = reader.size("mamba_expand", default=2) * hidden
+    state = reader.size("mamba_d_state", default=256)
+    width = inner + 2 * reader.size("mamba_n_groups", default=1) * state
+    conv_bias = (Weight("conv1d.bias", (width,), "attention"),) if reader.flag("mamba_conv_bias", True) else ()
+    bias = reader.flag("mamba_proj_bias", False)
+    return StateSpace(
+        name="mamba",
+        inputs=(Linear("in_proj", hidden, inner + width + heads, bias),),
+        output=Linear("out_proj", inner, hidden, bias),
+        width=width,
+        kernel=reader.size("mamba_d_conv", default=4),
+        state=inner * state,
+        others=(
+            *(Weight(name, (heads,), "attention") for name in ("dt_bias", "A_log", "D")),
+            *conv_bias,
+            Weight("norm.weight", (inner,), "norms"),
+        ),
+    )
+
+
+def _lfm2_moe(reader: ConfigReader) -> Architecture:
+    """LFM2 with experts behind the first layers, chosen by sigmoids in the layer's own dtype."""
+    hidden = reader.size("hidden_size")
+    attention = read_attention(reader, qkv_bias=False, out_bias=False, qk_norm="rms", default_kv_heads=8)
+    attention = replace(attention, output=replace(attention.output, name="out_proj"))
+    corrected = reader.flag("use_expert_bias", True)
+    router = replace(
+        CORRECTED,
+        fp32=False,
+        held_in_fp32=False,
+        groups=False,
+        correction="fp32_buffer" if corrected else "none",
+        normalised=reader.flag("norm_topk_prob", True),
+        guarded=True,
+        scaled=True,
+        scores_in_input_dtype=True,
+        plain_scores=True,
+    )
+    experts = read_experts(reader, router, count="num_experts", width="moe_intermediate_size", adapter_names="none")
+    plain = gated_mlp("feed_forward", hidden, reader.size("intermediate_size"), "silu")
+    names = {"gate": "w1", "up": "w3", "down": "w2"}
+    plain = replace(plain, **{part: replace(getattr(plain, part), name=name) for part, name in names.items()})
+    mixers = {"conv": short_convolution(reader)}
+    kinds = {
+        (name == "conv", sparse): pre_norm_layer(reader, mixers.get(name, attention), experts if sparse else plain)
+        for name in ("conv", "full_attention")
+        for sparse in (True, False)
+    }
+    first = reader.whole("num_dense_layers", 2)
+    named = enumerate(layer_names(reader, "layer_types"))
+    order = runs(kinds[name == "conv", index >= first] for index, name in named)
+    return compose_decoder(reader, order, tied_default=True)
+
+
+FAMILIES: dict[str, Callable[[ConfigReader], Architecture]] = {
+    "cwm": _plain,
+    "internlm3": _plain,
+    "iquestcoder": _plain,
+    "ministral": _ministral,
+    "hunyuan_v1_dense": _hunyuan_dense,
+    "granitemoeshared": _granitemoeshared,
+    "granitemoehybrid": _granitemoehybrid,
+    "lfm2_moe": _lfm2_moe,
+}
+"""Model types with a composition of their own."""
