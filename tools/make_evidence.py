@@ -32,7 +32,7 @@ TRACED = {
     "families_dense.json": "dense families",
     "families.json": "further families",
     "families_experts.json": "experts and linear attention",
-    "families_more.json": "layers that share inputs, keys and values",
+    "families_more.json": "families of 2025 and later",
     "stacks.json": "other training stacks",
     "unseen.json": "set-ups drawn at random",
 }

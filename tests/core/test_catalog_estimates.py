@@ -57,8 +57,6 @@ def test_the_catalog_knows_nearly_all_counts() -> None:
     ("name", "shape"),
     [
         ("Step-3.7-Flash", (45, 4096, 64, 8, 128_815)),
-        ("gemma-4-E2B", (35, 1536, 8, 1, 262_144)),
-        ("gemma-4-26B-A4B", (30, 2816, 16, 8, 262_144)),
         ("Phi-3-small-8k-instruct", (32, 4096, 32, 8, 100_352)),
         ("Mistral-Large-4-1T-A52B", (72, 6144, 64, 64, 204_800)),
     ],
@@ -78,4 +76,5 @@ def test_a_model_without_a_composition_keeps_the_shape_that_its_config_states(
     assert answer.basis == "extrapolated"
     assert "no composition of its own yet" in answer.warnings[0].message
     if entry.parameters.active:
-        assert answer.parameters.active == entry.parameters.active
+        tower = sum(weight.count * count for weight, count in found.idle)  # text does not pass through it
+        assert answer.parameters.active == entry.parameters.active - tower

@@ -27,6 +27,7 @@ Sharing = tuple[str, bool, tuple[tuple[int, int], ...]]
 """Whether a layer gives or takes keys and values, whether a gradient of them waits, and what else waits."""
 
 
+TOWERS = "The parts that read images and sound are not counted: about a billion parameters more."
 ALONE: Sharing = ("no", False, ())
 
 
@@ -136,6 +137,7 @@ def _gemma4(reader: ConfigReader) -> Architecture:
 
 
 def _gemma3n(reader: ConfigReader) -> Architecture:
+    sees = bool(reader.config.get("vision_config") or reader.config.get("audio_config"))
     reader = text_part(reader)
     count = reader.size("num_hidden_layers")
     own = reader.size("num_key_value_heads", default=2), reader.size("head_dim", default=256)
@@ -169,7 +171,8 @@ def _gemma3n(reader: ConfigReader) -> Architecture:
         logits_softcap=reader.config.get("final_logit_softcapping", 30.0) is not None,
     )
     made = replace(inputs, in_place=True) if inputs is not None else None
-    return replace(model, streams=streams, layer_inputs=made, buffers=(1, 1, 1))
+    caveat = TOWERS if sees else ""
+    return replace(model, streams=streams, layer_inputs=made, buffers=(1, 1, 1), caveat=caveat)
 
 
 def _of_layer(widths: object, index: int) -> object:
