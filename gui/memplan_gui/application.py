@@ -76,6 +76,7 @@ def start(options: Options) -> int:
     app.file_wanted.connect(windows.open_file)
     if for_picture:
         start_up.ready.connect(lambda: QTimer.singleShot(0, lambda: take_screenshot(window, options)))
+        app.aboutToQuit.connect(window.hide)  # nobody closes it: what follows from being hidden needs it whole
     if stays_without_windows(sys.platform):
         _stay_without_windows(app, windows)
     window.show()

@@ -99,6 +99,7 @@ def test_a_screenshot_shows_the_window(tmp_path: Path, theme: str) -> None:
     save_plan(new_plan(), plan)
     result = run("--screenshot", str(picture), "--size", "1280x800", "--theme", theme, str(plan))
     assert result.returncode == 0, result.stderr
+    assert "Traceback" not in result.stderr
     image = QImage(str(picture))
     assert (image.width(), image.height()) == (1280, 800)
     corner = image.pixelColor(1270, 790).lightness()
