@@ -121,7 +121,7 @@ class AnswerPanel(QWidget):
         lower = QWidget()
         foot = column(lower, margins=(MARGIN, 0, MARGIN, 8))
         foot.addWidget(self.details)
-        return SharedSplitter(upper, lower)
+        return SharedSplitter(upper, lower, self._theme)
 
     def _arrange(self) -> None:
         band = QWidget()
@@ -210,7 +210,7 @@ class AnswerPanel(QWidget):
         others = tuple(sorted((card for card in cards if card.id not in useful), key=lambda card: not card.applies))
         self.levers.show_cards(tuple(card for card in cards if card.id in useful), others)
         shown(self._more_levers, bool(others))
-        for before, after in pairwise((self._more_levers, *self.levers.buttons)):
+        for before, after in pairwise((self._more_levers, *self.levers.buttons, self.splitter.handle(1))):
             QWidget.setTabOrder(before, after)  # cards are made late, and would come last
 
     def set_unit(self, unit: Unit) -> None:

@@ -31,7 +31,7 @@ WIDTHS = (180, 130, 130, 124, 112, 160)
 WITH_WORDS = 3
 """Columns that share what room there is beside."""
 LEAST_TABLE = 96
-LEAST_CHART = 150
+LEAST_CHART = 80
 CHART_SHARE, TABLE_SHARE = 3, 2
 NAME_LETTERS = 22
 """Wide ones, of which a tab's name has fewer."""
@@ -101,6 +101,7 @@ class ChangesPane(QWidget):
     def __init__(self, pair: ScenarioPair, theme: Theme) -> None:
         super().__init__()
         self._pair = pair
+        self._height = 0
         self._asked: tuple[Scenario, Scenario, Unit] | None = None
         self.way: tuple[Change, ...] = ()
         self.background = Background(self)
@@ -113,7 +114,7 @@ class ChangesPane(QWidget):
         self.table.horizontalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
         self._bars = Scroller(self.picture)
         self._order = label(translated(CHANGES_ORDER), "caption", wraps=True)
-        whole = column(self, spacing=8)
+        whole = self._whole = column(self, spacing=8)
         whole.addWidget(pair)
         whole.addWidget(self.sentence)
         whole.addWidget(self._bars, CHART_SHARE)
@@ -166,9 +167,16 @@ class ChangesPane(QWidget):
         self.steps.show((lambda: change_rows(way, unit)) if way else None, titles)
         self._share()
 
+    def share(self, height: int) -> None:
+        """The chart is seen whole where the height allows."""
+        self._height = height
+        self._share()
+
     def _share(self) -> None:
-        wanted = self.picture.height_in(self._bars.viewport().width())
-        self._bars.setMinimumHeight(min(wanted, scaled(LEAST_CHART)))
+        wanted = max(0, self.picture.height_in(self._bars.viewport().width()))
+        words = sum(one.heightForWidth(self.width()) for one in (self.sentence, self._order))
+        room = self._height - self._pair.height() - words - self.table.minimumHeight() - 4 * self._whole.spacing()
+        self._bars.setMinimumHeight(min(wanted, max(room, scaled(LEAST_CHART))))
         self._bars.setMaximumHeight(wanted)
         widths = [scaled(width) for width in WIDTHS]
         spare = max(0, self.table.viewport().width() - sum(widths)) // WITH_WORDS

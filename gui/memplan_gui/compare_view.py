@@ -35,7 +35,8 @@ KINDS = ((tr_later("Side by side"), "bars"), (tr_later("Change by change"), "cha
 DUPLICATE_TIP = tr_later("Put a copy beside the scenario that is looked at, to try a change in it (Ctrl+D)")
 MOST_CHART_SHARE = 0.5
 """How much of the view the bars may take before they scroll."""
-LEAST_TABLE = 130
+LEAST_TABLE = 104
+LEAST_CHART = 80
 
 
 HOW = tr_later("Arrow keys look at another scenario.")
@@ -188,6 +189,7 @@ class CompareView(AnswerView):
         super().__init__()
         self._document, self._answers = document, answers
         self._unit: Unit = "gib"
+        self._height = 0
         self.sentence = label(wraps=True, selectable=True)
         self.chart = CompareChart(theme)
         self.figures = CompareModel(theme)
@@ -229,8 +231,9 @@ class CompareView(AnswerView):
         parts.addWidget(self.table, 1)
         self._stack.addWidget(side_by_side)
         self._stack.addWidget(self.changes)
-        whole = column(self, spacing=8)
-        whole.addWidget(FlowRow((self.kinds,), (self.duplicate, self.copy)))
+        whole = self._whole = column(self, spacing=8)
+        self._head = FlowRow((self.kinds,), (self.duplicate, self.copy))
+        whole.addWidget(self._head)
         whole.addWidget(self._stack, 1)
         self.keyboard = self.table
 
@@ -288,15 +291,22 @@ class CompareView(AnswerView):
         self.figures.show(lambda: comparison(scenarios, estimates, current, unit))
         self._share()
 
+    def share(self, height: int) -> None:
+        """Bars get the height they need, up to half of it all, as long as the table keeps its own."""
+        self._height = height
+        self._share()
+        self.changes.share(height - self._head.height() - self._whole.spacing())
+
     def _share(self) -> None:
-        room = round(self.height() * MOST_CHART_SHARE)
-        self._bars.setFixedHeight(max(min(self.chart.height(), room), 80))
+        above = self._head.height() + self.sentence.heightForWidth(self.width()) + 3 * self._whole.spacing()
+        room = min(round(self._height * MOST_CHART_SHARE), self._height - above - self.table.minimumHeight())
+        self._bars.setFixedHeight(max(min(self.chart.height(), room), scaled(LEAST_CHART)))
 
     def sizeHint(self) -> QSize:
         """As much as there is."""
         return QSize(600, 400)
 
     def resizeEvent(self, event: Any) -> None:
-        """Share the height anew."""
+        """The sentence may take another number of lines."""
         super().resizeEvent(event)
         self._share()

@@ -33,7 +33,7 @@ from memplan_gui.views import AnswerView
 
 Index = QModelIndex | QPersistentModelIndex
 DETAIL_LINES = 4
-LEAST_TABLE = 130
+LEAST_TABLE = 104
 WIDTHS: dict[bool, tuple[int, ...]] = {True: (210, 74, 96, 84, 76, 230, 130), False: (290, 74, 66, 74, 74, 74, 180)}
 """Of the columns: of the nearest cases, and of groups."""
 WIDEST = 5
@@ -118,7 +118,7 @@ class EvidenceView(AnswerView):
         self.table.setMinimumHeight(scaled(LEAST_TABLE))
         self.table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
         self.table.horizontalHeader().setMinimumSectionSize(50)
-        self.detail_title = label("", "section")
+        self.detail_title = label("", "section", wraps=True)
         self.detail = label("", "caption", wraps=True, selectable=True)
         self._arrange()
         self.modes.chosen.connect(lambda _: self._show())

@@ -13,13 +13,13 @@ from PySide6.QtWidgets import (
     QHBoxLayout,
     QHeaderView,
     QPlainTextEdit,
-    QSplitter,
     QWidget,
 )
 
 from memplan import EXPORT_FORMATS, Exported, MemplanError, Scenario, export_scenario, in_english, tr, translated
 from memplan_gui.fields import ChoiceEdit
 from memplan_gui.figure_table import FigureTable
+from memplan_gui.keyboard_splitter import KeyboardSplitter
 from memplan_gui.pieces import column, fixed_font, label, row, scaled, shown, window_size
 from memplan_gui.plain_table import PlainModel
 from memplan_gui.presenters.exchange import NOT_SAID_TITLES, about_words, unsaid_rows, unsaid_sentence
@@ -39,7 +39,7 @@ class ExportDialog(QDialog):
         self, parent: QWidget | None, scenarios: Sequence[Scenario], current: int, format_id: str, theme: Theme
     ) -> None:
         super().__init__(parent)
-        self._scenarios = scenarios
+        self._scenarios, self._theme = scenarios, theme
         self.found: Exported | None = None
         self.is_wanted = False
         self.setWindowTitle(tr("Export configuration"))
@@ -75,8 +75,8 @@ class ExportDialog(QDialog):
         return self._scenarios[int(self.scenario.value())], str(self.format.value())
 
     def _arrange(self) -> None:
-        halves = QSplitter(Qt.Orientation.Horizontal)
-        halves.setChildrenCollapsible(False)
+        about = tr("Line between the file and what it cannot say")
+        halves = KeyboardSplitter(Qt.Orientation.Horizontal, about, self._theme)
         right = QWidget()
         words = column(right, spacing=8, margins=(8, 0, 0, 0))
         words.addWidget(self.unsaid_title)
@@ -87,6 +87,7 @@ class ExportDialog(QDialog):
         halves.addWidget(right)
         halves.setStretchFactor(0, TEXT_SHARE)
         halves.setStretchFactor(1, LIST_SHARE)
+        QWidget.setTabOrder(self.text, halves.handle(1))
         whole = column(self, spacing=12, margins=(16, 16, 16, 16))
         whole.addLayout(self._head())
         whole.addWidget(self.about)

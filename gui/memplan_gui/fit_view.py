@@ -49,7 +49,7 @@ SLICE_MS = 4
 """How long they may go on before the window has its turn."""
 DETAIL_LINES = 4
 FILTER_WIDTH, LEAST_FILTER_WIDTH = 260, 110
-LEAST_TABLE = 130
+LEAST_TABLE = 104
 
 
 class _PausedError(Exception):

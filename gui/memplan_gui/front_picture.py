@@ -47,7 +47,7 @@ class FrontPicture(QWidget):
 
     def sizeHint(self) -> QSize:
         """As little as it can be read at."""
-        return QSize(300, 120)
+        return QSize(300, 104)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Paint the ways."""

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from PySide6.QtCore import QSize, Qt, QUrl
 from PySide6.QtGui import QDesktopServices, QKeySequence, QResizeEvent, QShortcut, QTextCursor, QTextOption
-from PySide6.QtWidgets import QLineEdit, QSplitter, QTextBrowser, QTreeWidget, QTreeWidgetItem, QWidget
+from PySide6.QtWidgets import QLineEdit, QTextBrowser, QTreeWidget, QTreeWidgetItem, QWidget
 
 from memplan import MemplanError, tr, tr_n, translated
 from memplan_gui.help_text import page_document
+from memplan_gui.keyboard_splitter import KeyboardSplitter
 from memplan_gui.pieces import column, label, row, scaled, tool_button, window_size
 from memplan_gui.presenters.help import PAGES, HelpPages, topic_of_link
 from memplan_gui.screen_room import within_screen
@@ -116,11 +117,11 @@ class HelpWindow(QWidget):
         parts.addLayout(head)
         parts.addWidget(self._found)
         parts.addWidget(self.contents, 1)
-        halves = QSplitter()
-        halves.setChildrenCollapsible(False)
+        halves = KeyboardSplitter(Qt.Orientation.Horizontal, tr("Line between contents and page"), self._theme)
         halves.addWidget(side)
         halves.addWidget(self.page)
         halves.setStretchFactor(1, 1)
+        QWidget.setTabOrder(self.contents, halves.handle(1))
         halves.setSizes([scaled(CONTENTS_WIDTH, 1.7), SIZE.width()])
         column(self).addWidget(halves)
         self.setObjectName("help")

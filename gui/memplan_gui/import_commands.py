@@ -50,7 +50,8 @@ class ImportCommands(QObject):
         from memplan import import_files  # the readers load with the first file that asks for them
         from memplan_gui.import_dialog import ImportDialog
 
-        dialog = ImportDialog(self._window, paths, import_files(paths))
+        begins = self._document.is_example and not self._document.modified  # beside an example nobody compares
+        dialog = ImportDialog(self._window, paths, import_files(paths), begins=begins)
         dialog.exec()
         if dialog.wish == "scenario":
             self._add(dialog.imported)

@@ -62,7 +62,17 @@ class WrappingDelegate(QStyledItemDelegate):
 class ImportDialog(QDialog):
     """Shows an import and takes the person's answers; `wish` says what becomes of it."""
 
-    def __init__(self, parent: QWidget | None, paths: Sequence[Path], imported: Imported) -> None:
+    def __init__(
+        self, parent: QWidget | None, paths: Sequence[Path], imported: Imported, *, begins: bool = False
+    ) -> None:
+        """Show what was read.
+
+        Args:
+            parent: the window.
+            paths: the files.
+            imported: what they were understood to say.
+            begins: whether a new plan is what a person most likely wants.
+        """
         super().__init__(parent)
         self.wish: Literal["scenario", "plan", "cancel"] = "cancel"
         self.imported = imported
@@ -83,15 +93,16 @@ class ImportDialog(QDialog):
         self._buttons = QDialogButtonBox()
         self._take = self._button(tr("Add as scenario"), "scenario")
         self._begin = self._button(tr("New plan"), "plan")
+        self._usual = self._begin if begins else self._take
         self._buttons.addButton(QDialogButtonBox.StandardButton.Cancel)
         self._buttons.rejected.connect(self.reject)
-        self._take.setDefault(True)
+        self._usual.setDefault(True)
         layout.addWidget(self._buttons)
         for question in imported.questions:
             self._ask(question)
         self._show(imported, "")
         first = next(iter(self._fields.values()), None)
-        (first or self._take).setFocus()
+        (first or self._usual).setFocus()
 
     def _button(self, text: str, wish: Literal["scenario", "plan"]) -> QPushButton:
         button = self._buttons.addButton(text, QDialogButtonBox.ButtonRole.AcceptRole)
@@ -135,7 +146,7 @@ class ImportDialog(QDialog):
             _fill(self._tree, imported)
         complete = imported is not None and imported.scenario is not None
         self._take.setEnabled(complete)
-        self._take.setDefault(complete)
+        self._usual.setDefault(complete)
         self._begin.setEnabled(complete)
         self._problem.setText(problem)
         shown(self._problem, bool(problem))

@@ -48,7 +48,9 @@ class KeepRow(QWidget):
             toggle.setIcon(tick if toggle.isChecked() else QIcon())
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Place the toggles anew when more or fewer fit side by side."""
+        """Place the toggles anew when more or fewer fit side by side; text decides how low they may become."""
+        for toggle in self.toggles.values():
+            toggle.setMinimumHeight(toggle.sizeHint().height())
         self._place(even_columns(len(self.toggles), (self.width() + GAP) // (scaled(KEEP_WIDTH) + GAP)))
 
     def _place(self, columns: int) -> None:

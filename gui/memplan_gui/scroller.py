@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QApplication, QFrame, QScrollArea, QWidget
 
 AROUND = 8
@@ -17,6 +18,9 @@ class Scroller(QScrollArea):
         sideways: whether it may scroll that way too, where the content has no narrower form.
     """
 
+    sized = Signal(int)
+    """The height that is seen, before the content gets it."""
+
     def __init__(self, content: QWidget, *, sideways: bool = False) -> None:
         super().__init__()
         self.setWidget(content)
@@ -28,6 +32,11 @@ class Scroller(QScrollArea):
         application = QApplication.instance()
         assert isinstance(application, QApplication)
         application.focusChanged.connect(self._show_focused)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """What is inside can share another height."""
+        self.sized.emit(self.viewport().height())
+        super().resizeEvent(event)
 
     def _show_focused(self, _: QWidget | None, focused: QWidget | None) -> None:
         content = self.widget()

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from PySide6.QtCore import QByteArray, Qt
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QSplitter, QWidget
+from PySide6.QtWidgets import QWidget
 
+from memplan import tr
+from memplan_gui.keyboard_splitter import KeyboardSplitter
 from memplan_gui.scroller import Scroller
+from memplan_gui.theme import Theme
 
 LEAST_UPPER_HEIGHT = 200
 LEAST_LOWER_HEIGHT = 150
@@ -15,21 +18,20 @@ COMFORT = 56
 """What the upper part likes to have beyond the least that it can be read at."""
 
 
-class SharedSplitter(QSplitter):
+class SharedSplitter(KeyboardSplitter):
     """The upper part and most of what is left go to the chart; the views under it get a third at most."""
 
-    def __init__(self, upper: QWidget, lower: QWidget) -> None:
-        super().__init__(Qt.Orientation.Vertical)
+    def __init__(self, upper: QWidget, lower: QWidget, theme: Theme) -> None:
+        super().__init__(Qt.Orientation.Vertical, tr("Line between the chart and its figures"), theme)
         self._upper = upper
         self._is_shared_by_hand = False
-        self.setChildrenCollapsible(False)
-        self.setHandleWidth(1)
         scroll = Scroller(upper)
         scroll.setMinimumHeight(LEAST_UPPER_HEIGHT)
         self.addWidget(scroll)
         self.addWidget(lower)
         self.setStretchFactor(0, 1)
         self.splitterMoved.connect(lambda *_: self._keep())
+        self.reset_wanted.connect(self._share_anew)
 
     def restore(self, state: QByteArray) -> None:
         """Share the height as the person did last time."""
@@ -46,6 +48,10 @@ class SharedSplitter(QSplitter):
 
     def _keep(self) -> None:
         self._is_shared_by_hand = True
+
+    def _share_anew(self) -> None:
+        self._is_shared_by_hand = False
+        self.share()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Share the new height."""

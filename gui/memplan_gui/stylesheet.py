@@ -14,8 +14,7 @@ QWidget#plan_panel, QWidget#plan_fields, QLabel#advice_words { background: $pane
 QWidget#plan_panel { border-right: 1px solid $hairline; }
 QScrollArea { border: none; background: transparent; }
 QMainWindow, QDialog, QWidget#answer { background: $window; }
-QMainWindow::separator, QSplitter::handle { background: $hairline; }
-QSplitter::handle:hover, QSplitter::handle:focus { background: $accent; }
+QAbstractScrollArea::corner { background: transparent; border: none; }
 
 QMenuBar { background: $window; border-bottom: 1px solid $hairline; padding: 2px 4px; }
 QMenuBar::item { padding: 4px 8px; border-radius: ${radius}px; background: transparent; }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QFocusEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPixmap, QResizeEvent
+from PySide6.QtGui import QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPixmap, QResizeEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from memplan import tr
@@ -13,7 +13,7 @@ from memplan_gui.pieces import scaled
 from memplan_gui.presenters.timeline import Moment, TimelineChart
 from memplan_gui.theme import Theme
 
-LEAST = QSize(280, 150)
+LEAST = QSize(280, 130)
 
 
 class TimelinePlot(QWidget):
@@ -122,16 +122,6 @@ class TimelinePlot(QWidget):
         """Arrows move the cursor (with Ctrl to the next part), Home and End to the ends, Enter to the peak."""
         if not self._step(event.key(), bool(event.modifiers() & Qt.KeyboardModifier.ControlModifier)):
             super().keyPressEvent(event)
-
-    def focusInEvent(self, event: QFocusEvent) -> None:
-        """Show that the keyboard is here."""
-        super().focusInEvent(event)
-        self.update()
-
-    def focusOutEvent(self, event: QFocusEvent) -> None:
-        """Show that it left."""
-        super().focusOutEvent(event)
-        self.update()
 
 
 def _part(chart: TimelineChart, at: int) -> tuple[int, str]:

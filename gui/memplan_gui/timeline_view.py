@@ -31,8 +31,8 @@ STEPS = ((tr_later("Both"), "both"), (tr_later("First step"), "first"), (tr_late
 KINDS = ((tr_later("Chart"), "chart"), (tr_later("Table"), "table"))
 PAGES = {"chart": 0, "table": 1, "nothing": 2}
 HOW = tr_later("Arrow keys move through the step, with Ctrl from part to part; Enter goes to the peak.")
-FIGURES_SHARE, LEAST_FIGURES, MOST_FIGURES = 0.38, 112, 300
-"""How much of the height the figures under the chart take, and pixels between which that stays."""
+FIGURES_SHARE, LOW_SHARE, LEAST_FIGURES, MOST_FIGURES = 0.38, 0.32, 100, 300
+"""How much of the height the figures under the chart take, also where that is low; pixels between which it stays."""
 TERMS_WIDTH, NARROW_TERMS_WIDTH = 352, 246
 NARROW = 700
 LOW = 480
@@ -149,6 +149,13 @@ class TimelineView(AnswerView):
         self._estimate, self._unit = answer.estimate, unit
         self._draw()
 
+    def share(self, height: int) -> None:
+        """Figures get their part of the height, the legend a place where there is one, the chart the rest."""
+        is_low = height < scaled(LOW)
+        wanted = height * (LOW_SHARE if is_low else FIGURES_SHARE)
+        self._below.setFixedHeight(round(min(max(wanted, scaled(LEAST_FIGURES)), scaled(MOST_FIGURES))))
+        shown(self.legend, not is_low)
+
     def finish(self) -> None:
         """Tell at once what is held."""
         if self._rest.isActive():
@@ -219,12 +226,8 @@ class TimelineView(AnswerView):
         return QSize(600, 400)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Share the height anew; where it is narrow, tensors go without what is said elsewhere."""
+        """Where it is narrow, tensors go without what is said elsewhere."""
         super().resizeEvent(event)
-        self._below.setFixedHeight(
-            round(min(max(self.height() * FIGURES_SHARE, scaled(LEAST_FIGURES)), scaled(MOST_FIGURES)))
-        )
-        shown(self.legend, self.height() >= scaled(LOW))
         narrow = self.width() < scaled(NARROW)
         self.terms_table.setFixedWidth(scaled(NARROW_TERMS_WIDTH if narrow else TERMS_WIDTH))
         self.terms_table.setColumnHidden(2, narrow)

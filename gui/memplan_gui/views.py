@@ -16,6 +16,8 @@ from memplan_gui.showing import Showing
 from memplan_gui.tab_bar import TabBar
 
 MARGIN = 20
+AROUND = 8
+"""Above and below a view."""
 LEAST = QSize(300, 390)
 """Below this height the verdict scrolls out of sight above the view."""
 
@@ -39,6 +41,9 @@ class AnswerView(QWidget):
 
     def finish(self) -> None:
         """Show at once what would follow later: for pictures and tests."""
+
+    def share(self, height: int) -> None:
+        """Share a height among the parts so that nothing has to be scrolled, where there is so much."""
 
     def showing(self) -> Showing | None:
         """What it has in front, to be copied and exported; None where there is nothing."""
@@ -112,8 +117,10 @@ class Views(QTabWidget):
         if index not in self._made:
             view = self._made[index] = self._makers[index - 1]()
             inset = QWidget()
-            column(inset, margins=(MARGIN, 8, MARGIN, 8)).addWidget(view)
-            column(self.widget(index)).addWidget(Scroller(inset, sideways=True))
+            column(inset, margins=(MARGIN, AROUND, MARGIN, AROUND)).addWidget(view)
+            scroller = Scroller(inset, sideways=True)
+            scroller.sized.connect(lambda height, view=view: view.share(height - 2 * AROUND))
+            column(self.widget(index)).addWidget(scroller)
             view.copy_wanted.connect(self.copy_wanted)
             self._equip(view)
         self._made[index].show_answer(*self._asked)

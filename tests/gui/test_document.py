@@ -71,6 +71,35 @@ def test_the_examples_notes_go_when_the_model_does() -> None:
     assert document.is_example
 
 
+def models(document: PlanDocument) -> list[str | None]:
+    return [scenario.model.catalog for scenario in document.plan.scenarios]
+
+
+def test_an_example_shows_ones_own_model_in_all_its_ways() -> None:
+    # It is opened with the words "choose your model": the other tabs would still be of the example's.
+    document, theirs = PlanDocument(EXAMPLE_PLAN, is_example=True), "meta-llama/Llama-3.1-8B"
+    assert models(document) == [theirs] * 3
+    document.edit("scenarios[0].model", {"catalog": "Qwen/Qwen3-8B"})
+    assert models(document) == ["Qwen/Qwen3-8B"] * 3
+    assert document.plan.title == "Qwen3-8B on A100 SXM4 80 GB"
+    document.undo_stack.undo()
+    assert document.plan == EXAMPLE_PLAN
+
+
+def test_ways_of_ones_own_keep_their_model() -> None:
+    document, theirs = PlanDocument(EXAMPLE_PLAN, is_example=True), "meta-llama/Llama-3.1-8B"
+    document.edit("scenarios[1].training.micro_batch", 7)
+    document.edit("scenarios[0].model", {"catalog": "Qwen/Qwen3-8B"})
+    assert models(document) == ["Qwen/Qwen3-8B", theirs, "Qwen/Qwen3-8B"]
+    document = PlanDocument(EXAMPLE_PLAN, is_example=True)
+    duplicate_scenario(document)
+    document.edit(document.full_path("model"), {"catalog": "Qwen/Qwen3-8B"})
+    assert models(document).count("Qwen/Qwen3-8B") == 1
+    document = PlanDocument(EXAMPLE_PLAN)  # a plan of one's own that is the same
+    document.edit("scenarios[0].model", {"catalog": "Qwen/Qwen3-8B"})
+    assert models(document) == ["Qwen/Qwen3-8B", theirs, theirs]
+
+
 def test_the_examples_notes_are_not_saved_as_ones_own(tmp_path: Path) -> None:
     document = PlanDocument(EXAMPLE_PLAN, is_example=True)
     document.save(tmp_path / "own.memplan")

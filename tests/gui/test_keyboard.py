@@ -34,6 +34,7 @@ from memplan_gui.settings import Settings
 from memplan_gui.theme import Theme
 from memplan_gui.timeline_plot import TimelinePlot
 from memplan_gui.window import Window
+from tests.gui.looking import look_at
 
 VIEWS = ("Memory", "Timeline", "Fit", "Make it fit", "Map", "Compare", "Diagnose", "Evidence")
 MODES = ("Timeline: Table", "Map: Table", "Compare: Change by change", "Evidence: Set-ups")
@@ -47,24 +48,6 @@ LEAST_PIXELS = 40
 @pytest.fixture
 def example(open_window: Callable[..., Window]) -> Window:
     return open_window(PlanDocument(example_plan()))
-
-
-def look_at(window: Window, title: str) -> None:
-    """Show a view, answered."""
-    views = window.answer_panel.views
-    name, _, mode = title.partition(": ")
-    views.show_view(name)
-    view = views.view(name)
-    for button in view.findChildren(QAbstractButton) if view is not None and mode else ():
-        if button.text() == mode:
-            button.click()
-    if title == "Diagnose":
-        assert view is not None
-        view.findChildren(QPlainTextEdit)[0].setPlainText("CUDA out of memory. Tried to allocate 7.83 GiB.")
-    if view is not None:
-        view.finish()
-    window.activateWindow()
-    QApplication.processEvents()
 
 
 def focused() -> QWidget:
@@ -240,6 +223,29 @@ def test_arrow_keys_move_in_every_chart(example: Window, qtbot: QtBot) -> None:
     for key in (Qt.Key.Key_Home, Qt.Key.Key_End):
         qtbot.keyClick(view.front, key)
     assert view.way == view.proposal.front[-1] != way  # type: ignore[union-attr]  # it was searched for
+
+
+def test_the_line_between_chart_and_figures_is_moved_by_keys(example: Window, qtbot: QtBot) -> None:
+    example.resize(1280, 900)
+    look_at(example, "Memory")
+    splitter = example.answer_panel.splitter
+    line, by_need = splitter.handle(1), splitter.sizes()
+    line.setFocus(Qt.FocusReason.TabFocusReason)
+    qtbot.keyClick(line, Qt.Key.Key_Up)
+    one = by_need[0] - splitter.sizes()[0]
+    assert one > 0
+    qtbot.keyClick(line, Qt.Key.Key_PageUp)
+    assert by_need[0] - splitter.sizes()[0] > 2 * one
+    qtbot.keyClick(line, Qt.Key.Key_End)
+    lowest = splitter.sizes()
+    qtbot.keyClick(line, Qt.Key.Key_Down)
+    assert splitter.sizes() == lowest  # both parts keep what they can be read at
+    assert all(lowest)
+    qtbot.keyClick(line, Qt.Key.Key_Return)
+    assert splitter.sizes() == by_need
+    example.resize(1280, 1000)
+    QApplication.processEvents()
+    assert splitter.sizes()[0] > by_need[0]  # shared by need again, whatever the height
 
 
 def test_page_keys_go_from_scenario_to_scenario_and_numbers_from_view_to_view(example: Window, qtbot: QtBot) -> None:

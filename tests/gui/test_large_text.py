@@ -10,7 +10,7 @@ from typing import TypeVar
 import pytest
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QFont
-from PySide6.QtWidgets import QAbstractButton, QApplication, QComboBox, QLabel, QMessageBox, QPlainTextEdit, QWidget
+from PySide6.QtWidgets import QAbstractButton, QApplication, QComboBox, QLabel, QMessageBox, QWidget
 from pytestqt.qtbot import QtBot
 
 from memplan import import_files
@@ -26,14 +26,11 @@ from memplan_gui.scroller import Scroller
 from memplan_gui.settings import Settings
 from memplan_gui.theme import Theme
 from memplan_gui.window import LEAST_SIZE, Window
+from tests.gui.looking import look_at
 
 USUAL, TWICE = 13, 26
 Kind = TypeVar("Kind", bound=QWidget)
 SIZES = {USUAL: (LEAST_SIZE, QSize(1280, 800), QSize(1920, 1080)), TWICE: (LEAST_SIZE, QSize(1280, 800))}
-MESSAGE = (
-    "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 7.83 GiB. "
-    "GPU 0 has a total capacity of 79.14 GiB of which 3.44 GiB is free."
-)
 
 
 @pytest.fixture(params=[USUAL, TWICE])
@@ -60,24 +57,6 @@ def sized_window(pixels: int, qapp: QApplication, qtbot: QtBot, settings: Settin
     yield window
     theme.deleteLater()
     qapp.setStyleSheet("")
-
-
-def look_at(window: Window, title: str) -> None:
-    """Show a view, laid out and answered."""
-    views = window.answer_panel.views
-    name, _, mode = title.partition(": ")
-    views.show_view(name)
-    view = views.view(name)
-    for button in view.findChildren(QAbstractButton) if view is not None and mode else ():
-        if button.text() == mode:
-            button.click()
-    if title == "Diagnose":
-        assert view is not None
-        view.findChildren(QPlainTextEdit)[0].setPlainText(MESSAGE)
-    if view is not None:
-        view.finish()
-    for _ in range(12):
-        QApplication.processEvents()
 
 
 def cut_words(window: QWidget) -> list[str]:

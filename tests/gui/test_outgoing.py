@@ -10,7 +10,6 @@ from xml.etree import ElementTree
 
 import pytest
 from PySide6.QtGui import QGuiApplication, QImage
-from PySide6.QtWidgets import QApplication
 
 from memplan import Plan, Scenario, replaced
 from memplan_gui import dialogs
@@ -18,6 +17,7 @@ from memplan_gui.document import PlanDocument
 from memplan_gui.presenters.cells import EXACT, Amounts, Cells, as_csv, as_markdown, as_text, as_tsv
 from memplan_gui.showing_commands import NO_CHART, NOTHING, OUTGOING
 from memplan_gui.window import Window
+from tests.gui.looking import look_at
 
 TEXT = "{http://www.w3.org/2000/svg}text"
 BASE = Scenario.model_validate({"name": "base", "model": {"catalog": "meta-llama/Llama-3.2-1B"}})
@@ -36,15 +36,6 @@ CHARTS = {
 @pytest.fixture
 def window(open_window: Callable[..., Window]) -> Window:
     return open_window(PlanDocument(Plan(title="two cards", scenarios=(SMALL, BASE))))
-
-
-def look_at(window: Window, title: str) -> None:
-    views = window.answer_panel.views
-    views.show_view(title)
-    QApplication.processEvents()
-    if (view := views.current_view) is not None:
-        view.finish()
-    QApplication.processEvents()
 
 
 def exported(window: Window, monkeypatch: pytest.MonkeyPatch, path: Path, kind: str = "") -> bytes:
@@ -147,7 +138,7 @@ def test_a_view_without_a_chart_or_without_anything_says_so(
     monkeypatch.setattr(dialogs, "ask_save_as_kind", lambda *_: (tmp_path / "a.png", ""))
     window.menus.actions["export_chart"].trigger()
     assert "End it in .csv or .md." in window.answer_panel.notice.text
-    look_at(window, "Diagnose")
+    look_at(window, "Diagnose", message="")
     window.menus.actions["copy_table"].trigger()
     assert window.answer_panel.said == NOTHING
 

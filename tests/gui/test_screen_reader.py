@@ -35,6 +35,7 @@ from memplan_gui.mistake_dialog import MistakeDialog
 from memplan_gui.timeline_plot import TimelinePlot
 from memplan_gui.waterfall_picture import WaterfallPicture
 from memplan_gui.window import Window
+from tests.gui.looking import look_at
 
 VIEWS = ("Memory", "Timeline", "Fit", "Make it fit", "Map", "Compare", "Diagnose", "Evidence")
 CHARTS = (TimelinePlot, MapPlot, CompareChart, FrontPicture, WaterfallPicture)
@@ -69,21 +70,6 @@ def is_inner(widget: QWidget) -> bool:
     owner = widget.parentWidget()
     is_list = owner is not None and owner.metaObject().className() == "QComboBoxPrivateContainer"
     return isinstance(widget, QHeaderView) or widget.objectName().startswith("qt_") or is_list
-
-
-def look_at(window: Window, title: str) -> QWidget:
-    """Show a view, answered; return it."""
-    views = window.answer_panel.views
-    views.show_view(title)
-    view = views.view(title)
-    if title == "Diagnose":
-        assert view is not None
-        view.findChildren(QPlainTextEdit)[0].setPlainText("CUDA out of memory. Tried to allocate 7.83 GiB.")
-    if view is not None:
-        view.finish()
-    window.activateWindow()
-    QApplication.processEvents()
-    return view if view is not None else views.currentWidget()
 
 
 def test_everything_in_every_view_has_a_name(example: Window) -> None:

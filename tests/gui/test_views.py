@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from PySide6.QtWidgets import QLabel
+from collections.abc import Callable
+
+import pytest
+from PySide6.QtWidgets import QAbstractScrollArea, QApplication, QLabel, QScrollArea, QWidget
 from pytestqt.qtbot import QtBot
 
 from memplan import Estimate, Scenario, Unit, lever_offers
+from memplan_gui.document import PlanDocument
+from memplan_gui.first_plan import example_plans
 from memplan_gui.presenters.answer import Answer
 from memplan_gui.views import AnswerView, Views
-from memplan_gui.window import Window
+from memplan_gui.window import LEAST_SIZE, Window
+from tests.gui.looking import look_at
 
 SCENARIO = Scenario.model_validate({"model": {"parameters": 1_000_000}})
 
@@ -80,3 +86,42 @@ def test_levers_and_chart_wait_while_another_view_hides_them(window: Window, qtb
         offer.need_bytes for offer in lever_offers(window.document.scenario)
     ]
     assert plot.chart is window.answer_panel.chart.chart
+
+
+def bars_inside_bars(window: Window) -> list[str]:
+    """What scrolls up and down inside of what does so too: the wheel then moves now this, now that."""
+    areas = [area for area in window.findChildren(QAbstractScrollArea) if area.verticalScrollBar().isVisible()]
+    return [
+        f"{area.accessibleName()} in {outer.metaObject().className()}"
+        for area in areas
+        for outer in areas
+        if outer is not area and outer.isAncestorOf(area)
+    ]
+
+
+@pytest.mark.parametrize("example", [0, 1])
+def test_nothing_scrolls_inside_of_what_scrolls_in_the_smallest_window(
+    open_window: Callable[..., Window], example: int
+) -> None:
+    window = open_window(PlanDocument(example_plans()[example]))
+    window.resize(LEAST_SIZE)
+    views, nested = window.answer_panel.views, []
+    for scenario in range(len(window.document.plan.scenarios)):
+        window.document.show_scenario(scenario)
+        for title in views.titles:
+            look_at(window, title)
+            nested += [f"{title}, scenario {scenario}: {words}" for words in bars_inside_bars(window)]
+    assert not nested, "\n".join(nested)
+
+
+def test_a_bar_inside_a_bar_is_found(window: Window) -> None:
+    inner, outer = QScrollArea(), QScrollArea(window)
+    for area, content in ((inner, QWidget()), (outer, inner)):
+        content.setMinimumHeight(2000)
+        area.setWidget(content)
+    outer.setGeometry(0, 0, 200, 200)
+    outer.show()
+    inner.resize(150, 2000)
+    inner.widget().setMinimumHeight(9000)
+    QApplication.processEvents()
+    assert bars_inside_bars(window)
