@@ -148,6 +148,7 @@ def ask_about_other_version(parent: QWidget, path: Path) -> OtherVersionWish:
 def _ask(parent: QWidget, text: str, more: str, answers: Mapping[Answer, Button], *, usual: Answer) -> Answer:
     """Ask one question; Return gives the usual answer, Escape the one whose button rejects."""
     box = QMessageBox(parent)
+    box.setIcon(QMessageBox.Icon.Question)
     box.setText(text)
     box.setInformativeText(more)
     buttons = {answer: box.addButton(*button) for answer, button in answers.items()}

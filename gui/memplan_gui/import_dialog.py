@@ -37,12 +37,14 @@ from memplan import (
     tr_later,
     translated,
 )
-from memplan_gui.pieces import column, label, shown, tip, window_size
+from memplan_gui.pieces import column, label, scaled, shown, tip, window_size
 from memplan_gui.presenters.exchange import note_words
 
 SIZE = QSize(920, 640)
-PADDING = 8
-LINE_GAP = 6
+PADDING = 20
+LINE_GAP = 8
+WIDEST_SOURCE = 280
+ABOVE_GROUP = 10
 
 
 class WrappingDelegate(QStyledItemDelegate):
@@ -56,6 +58,8 @@ class WrappingDelegate(QStyledItemDelegate):
             room = QRect(0, 0, width, 10_000)
             needed = option.fontMetrics.boundingRect(room, Qt.TextFlag.TextWordWrap, str(index.data() or ""))
             hint.setHeight(max(hint.height(), needed.height() + LINE_GAP))
+        elif index.row():
+            hint.setHeight(hint.height() + ABOVE_GROUP)
         return hint
 
 
@@ -182,6 +186,7 @@ def _device_id(text: str) -> str:
 
 def _tree() -> QTreeWidget:
     tree = QTreeWidget()
+    tree.setObjectName("understood")
     tree.setAccessibleName(tr("What was understood"))
     tree.setHeaderLabels(["", tr("Value, or why"), tr("Where")])
     tree.setRootIsDecorated(False)
@@ -193,7 +198,7 @@ def _tree() -> QTreeWidget:
     header.setStretchLastSection(False)
     header.setSectionResizeMode(0, QHeaderView.ResizeMode.ResizeToContents)
     header.setSectionResizeMode(1, QHeaderView.ResizeMode.Stretch)
-    header.setSectionResizeMode(2, QHeaderView.ResizeMode.Stretch)
+    header.setSectionResizeMode(2, QHeaderView.ResizeMode.Fixed)
     tree.setTextElideMode(Qt.TextElideMode.ElideMiddle)
     header.sectionResized.connect(lambda: tree.scheduleDelayedItemsLayout())  # lines break anew at another width
     return tree
@@ -210,9 +215,11 @@ def _fill(tree: QTreeWidget, imported: Imported) -> None:
         font.setBold(True)
         group.setFont(0, font)
         group.setFirstColumnSpanned(True)
+        group.setTextAlignment(0, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignBottom)
         for note in notes:
             words = note_words(note)
             item = QTreeWidgetItem(group, [translated(note.title), words, note.source])
             item.setToolTip(1, tip(words))
             item.setToolTip(2, tip(note.source))
         group.setExpanded(True)
+    tree.header().resizeSection(2, min(tree.sizeHintForColumn(2) + PADDING, scaled(WIDEST_SOURCE)))

@@ -19,7 +19,7 @@ QAbstractScrollArea::corner { background: transparent; border: none; }
 QMenuBar { background: $window; border-bottom: 1px solid $hairline; padding: 2px 4px; }
 QMenuBar::item { padding: 4px 8px; border-radius: ${radius}px; background: transparent; }
 QMenuBar::item:selected { background: $hover; }
-QMenu { background: $field; border: 1px solid $hairline; padding: 4px; }
+QMenu { background: $field; border: 1px solid $hairline; padding: 4px; menu-scrollable: 1; }
 QMenu::item { padding: 5px 24px 5px 24px; border-radius: ${radius}px; }
 QMenu::item:selected { background: $accent_soft; color: $text; }
 QMenu::item:disabled { color: $faint; }
@@ -127,6 +127,7 @@ QTabWidget::pane { border: none; border-top: 1px solid $hairline; }
 
 QWidget#help { background: $panel; }
 QTextBrowser#help_page { background: $window; border: none; }
+QTreeWidget#understood::item { padding: 2px 8px; }
 QTreeWidget#help_contents { background: transparent; border: none; outline: none; }
 QTreeWidget#help_contents::item { padding: 3px 2px; }
 QTreeWidget#help_contents::item:selected { background: $accent_soft; color: $text; }
