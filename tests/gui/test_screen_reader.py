@@ -173,7 +173,7 @@ def test_places_that_arrow_keys_come_to_are_told(example: Window, qtbot: QtBot, 
     told.clear()
     qtbot.keyClick(heat, Qt.Key.Key_Right)
     assert len(told) == 1
-    assert "2048 tokens" in told[0]
+    assert "2,048 tokens" in told[0]
 
 
 def test_nobody_who_listens_costs_nothing(example: Window, monkeypatch: pytest.MonkeyPatch) -> None:
