@@ -22,6 +22,7 @@ from memplan import (
     Plan,
 )
 from memplan.choice_titles import TITLES_IN_FIELD
+from memplan.diagnose.diagnosis import PART_TITLES
 from memplan.plan.field_facts import facts
 from memplan_gui.plan_fields import SECTIONS
 from memplan_gui.recipes import PRESETS
@@ -37,6 +38,7 @@ _TITLES: tuple[tuple[Mapping[Any, str], str], ...] = (
     (PREFERENCE_TITLES, "core/memplan/making_fit/preferences.py"),
     (PREFERENCE_WORDS, "core/memplan/making_fit/preferences.py"),
     (NOTE_TITLES, "core/memplan/exchange/notes.py"),
+    (PART_TITLES, "core/memplan/diagnose/diagnosis.py"),
 )
 
 

@@ -87,6 +87,7 @@ class AnswerPanel(QWidget):
         self.views.add_view("Compare", lambda: view_makers.compare_view(document, answers, theme))
         self.views.add_view("Diagnose", self._diagnose_view)
         self.views.add_view("Evidence", lambda: view_makers.evidence_view(theme))
+        self._tabs_width = 0
         self._arrange()
         self.views.currentChanged.connect(lambda index: answers.want_offers(index == 0))
         self.fit_button.clicked.connect(lambda: self.views.show_view("Make it fit"))
@@ -251,12 +252,15 @@ class AnswerPanel(QWidget):
     def resizeEvent(self, event: QResizeEvent) -> None:
         """What is said stays in its corner."""
         super().resizeEvent(event)
+        self._tabs_width = self.views.tabBar().sizeHint().width() + 2 * MARGIN
         self._make_room()
         self._said.place()
 
     def _make_room(self) -> None:
         """Show what there is room for, and the way out where there is something to get out of."""
         room, found = self.width(), self._answer.estimate
-        shown(self.unit_switch, room >= scaled(ROOMY))
-        shown(self.export_button, room >= scaled(CLOSE))
+        beside = room - self._tabs_width
+        switch, button = (widget.sizeHint().width() + GAP for widget in (self.unit_switch, self.export_button))
+        shown(self.unit_switch, room >= scaled(ROOMY) and beside >= switch + button)
+        shown(self.export_button, room >= scaled(CLOSE) and beside >= button)
         shown(self.fit_button, room >= scaled(CLOSE) and found is not None and found.verdict != "fits")

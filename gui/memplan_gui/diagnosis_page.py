@@ -86,7 +86,7 @@ class DiagnosisPart(QWidget):
     def _show_rows(self, rows: tuple[tuple[str, str], ...]) -> None:
         while len(self._rows) < len(rows):
             name, words = label("", "muted"), label(wraps=True, selectable=True)
-            name.setFixedWidth(scaled(LABEL_WIDTH))
+            name.setMinimumWidth(scaled(LABEL_WIDTH))
             name.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft)
             self._row_grid.addWidget(name, len(self._rows), 0)
             self._row_grid.addWidget(words, len(self._rows), 1)
@@ -114,7 +114,7 @@ class DiagnosisPart(QWidget):
     def _add_help(self) -> None:
         position = len(self._helps)
         button, words = tool_button("button", tr("Apply"), text=tr("Apply")), label(wraps=True, selectable=True)
-        button.setFixedWidth(scaled(LABEL_WIDTH))
+        button.setMinimumWidth(scaled(LABEL_WIDTH))
         button.clicked.connect(lambda: self._wants(position))
         self._help_grid.addWidget(button, position, 0, Qt.AlignmentFlag.AlignTop)
         self._help_grid.addWidget(words, position, 1)

@@ -112,6 +112,7 @@ class FigureTable(QTableView):
         self.verticalHeader().setDefaultSectionSize(scaled(ROW_HEIGHT))
         self.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
         self.horizontalHeader().setHighlightSections(False)
+        self.horizontalHeader().setTextElideMode(Qt.TextElideMode.ElideRight)  # the whole heading is its tooltip
         self.horizontalHeader().setStretchLastSection(True)
 
     def least_width(self, position: int) -> int:

@@ -100,7 +100,7 @@ class FitView(AnswerView):
         )
         self.kind.setAccessibleName(tr("Class"))
         for choice in (self.vendor, self.kind):
-            choice.setMinimumContentsLength(9)
+            choice.setSizeAdjustPolicy(ChoiceEdit.SizeAdjustPolicy.AdjustToContents)
         self.favourites = tool_button("button", tr("Favourites only"), checkable=True)
         self.favourites.setToolTip(tr("Show the devices that you marked with a star"))
         self.copy = tool_button("button", tr("Copy the table"), text=tr("Copy table"))

@@ -51,7 +51,9 @@ class KeepRow(QWidget):
         """Place the toggles anew when more or fewer fit side by side; text decides how low they may become."""
         for toggle in self.toggles.values():
             toggle.setMinimumHeight(toggle.sizeHint().height())
-        self._place(even_columns(len(self.toggles), (self.width() + GAP) // (scaled(KEEP_WIDTH) + GAP)))
+        widest = max(toggle.sizeHint().width() for toggle in self.toggles.values())
+        needed = max(scaled(KEEP_WIDTH), widest) + GAP
+        self._place(even_columns(len(self.toggles), (self.width() + GAP) // needed))
 
     def _place(self, columns: int) -> None:
         if columns != self._columns:

@@ -78,6 +78,8 @@ class PlainModel(QAbstractTableModel):
             return None
         if role == Qt.ItemDataRole.DisplayRole:
             return self._titles[section]
+        if role == Qt.ItemDataRole.ToolTipRole:
+            return tip(self._titles[section].replace("\n", " "))
         if role == Qt.ItemDataRole.TextAlignmentRole:
             return RIGHT if self.rows is not None and section in self.rows.right else LEFT
         return None

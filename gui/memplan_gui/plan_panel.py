@@ -20,11 +20,12 @@ from memplan_gui.catalog_hits import (
 from memplan_gui.document import PlanDocument
 from memplan_gui.field_help import FieldHelp
 from memplan_gui.fields import BytesEdit, NotesEdit, TextEdit
+from memplan_gui.flow_row import FlowRow
 from memplan_gui.forms import INSET, FieldRow, Fold, editor_for
 from memplan_gui.help_topics import TOPIC, topic_of_field
 from memplan_gui.model_source import ModelSource
 from memplan_gui.pieces import MOST_WIDER, column, label, row, scaled, shown
-from memplan_gui.plan_fields import SECTIONS, FieldSpec, FoldSpec, SectionSpec, all_fields, num_changed
+from memplan_gui.plan_fields import MODEL, SECTIONS, FieldSpec, FoldSpec, SectionSpec, all_fields, num_changed
 from memplan_gui.presenters.advice import advice_by_path, model_caption
 from memplan_gui.recipe_row import RecipeRow
 from memplan_gui.scroller import Scroller
@@ -57,6 +58,8 @@ class PlanPanel(QFrame):
         self._advice: dict[str, str] = {}
         self._estimate: Estimate | None = None
         self._unit: Unit = "gib"
+        self._source = ModelSource(document)
+        self._source.config_wanted.connect(self.config_wanted)
         self._column = self._scrolled_column()
         self._build_title()
         for section in SECTIONS:
@@ -154,9 +157,9 @@ class PlanPanel(QFrame):
 
     def _build_section(self, section: SectionSpec) -> None:
         self._column.addSpacing(SECTION_GAP)
-        head = row(margins=(INSET, 0, INSET, 0))
-        head.addWidget(label(translated(section.title), "section"), 1)
-        self._column.addLayout(head)
+        title, inset = label(translated(section.title), "section"), column(margins=(INSET, 0, INSET, 0))
+        inset.addWidget(FlowRow((title,), (self._source,)) if section is MODEL else title)
+        self._column.addLayout(inset)
         self._column.addSpacing(8)
         for spec in section.fields:
             self._column.addWidget(self._row(spec))
@@ -167,10 +170,7 @@ class PlanPanel(QFrame):
                 self._recipe.setProperty(TOPIC, "recipes")
                 self._recipe.custom_wanted.connect(lambda: self.open_fold("Precision"))
                 self._column.addWidget(self._recipe)
-        if section.title == "Model":
-            self._source = ModelSource(self._document)
-            self._source.config_wanted.connect(self.config_wanted)
-            head.addWidget(self._source)
+        if section is MODEL:
             self._column.addWidget(self._build_config())
             self._build_captions()
         for fold_spec in section.folds:

@@ -12,6 +12,7 @@ from memplan.errors import UnknownEntryError
 from memplan.number_style import number
 from memplan.plan.edit import replaced, value_at
 from memplan.plan.scenario import Scenario
+from memplan.translation import tr
 
 Preference = Literal["method", "optimizer", "precision", "sequence_length", "effective_batch", "devices", "host"]
 """What a person may want to keep as it is: what is trained, by which optimizer, in which dtypes, over how many tokens
@@ -67,7 +68,7 @@ class Lever:
     def applies(self, scenario: Scenario) -> str | None:
         """Why the scenario cannot use it, in words; None where it can."""
         if scenario.training.method == "inference":
-            return "inference trains nothing"
+            return tr("inference trains nothing")
         return None if self.is_on(scenario) else self.why_not(scenario)
 
     def changes(self, scenario: Scenario) -> dict[str, Any]:
@@ -130,4 +131,4 @@ def adapts(scenario: Scenario) -> bool:
 
 def micro_batch_words(scenario: Scenario) -> str:
     """Its micro-batch: "micro-batch 4"."""
-    return f"micro-batch {number(scenario.training.micro_batch)}"
+    return tr("micro-batch {count}").format(count=number(scenario.training.micro_batch))

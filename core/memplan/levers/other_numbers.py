@@ -5,6 +5,7 @@ from __future__ import annotations
 from memplan.levers.lever import Changes, Lever, adapts, device_in, never, setting
 from memplan.memory.optimizers import RULES
 from memplan.plan.scenario import Scenario
+from memplan.translation import tr
 
 _SHARDS_IN_BF16 = ("fsdp1", "fsdp2", "zero3")
 
@@ -21,63 +22,63 @@ def _autocast(scenario: Scenario) -> Changes:
 def _autocast_why_not(scenario: Scenario) -> str | None:
     training, hardware = scenario.training, scenario.hardware
     if training.weights_dtype != "fp32":
-        return "weights are in 16 bit already"
+        return tr("weights are in 16 bit already")
     casts = hardware.devices > 1 and hardware.sharding.mixed_precision
     if casts and hardware.sharding.strategy in _SHARDS_IN_BF16:
-        return "sharded weights are cast to bf16 as they are gathered"
+        return tr("sharded weights are cast to bf16 as they are gathered")
     return None
 
 
 def _bf16_why_not(scenario: Scenario) -> str | None:
-    return None if _has_bf16(scenario) else "the device has no bf16 arithmetic of its own"
+    return None if _has_bf16(scenario) else tr("the device has no bf16 arithmetic of its own")
 
 
 def _gradients_why_not(scenario: Scenario) -> str | None:
-    return "weights, and so gradients, are in fp32" if scenario.training.weights_dtype == "fp32" else None
+    return tr("weights, and so gradients, are in fp32") if scenario.training.weights_dtype == "fp32" else None
 
 
 def _master_why_not(scenario: Scenario) -> str | None:
-    return None if scenario.training.master_weights else "there are no master weights"
+    return None if scenario.training.master_weights else tr("there are no master weights")
 
 
 def _adapters_why_not(scenario: Scenario) -> str | None:
-    return None if adapts(scenario) else "there are no adapters"
+    return None if adapts(scenario) else tr("there are no adapters")
 
 
 def _packed_why_not(scenario: Scenario) -> str | None:
-    return None if scenario.training.method == "qlora" else "the base is not packed"
+    return None if scenario.training.method == "qlora" else tr("the base is not packed")
 
 
 def _rest_why_not(scenario: Scenario) -> str | None:
     if scenario.training.weights_dtype == "fp32":
-        return "weights are loaded in fp32"
+        return tr("weights are loaded in fp32")
     return _packed_why_not(scenario)
 
 
 def _double_why_not(scenario: Scenario) -> str | None:
     if scenario.training.quantization.format not in ("nf4", "fp4"):
-        return "only bitsandbytes' 4-bit formats have scales to pack again"
+        return tr("only bitsandbytes' 4-bit formats have scales to pack again")
     return _packed_why_not(scenario)
 
 
 def _on_cuda_only(scenario: Scenario) -> str | None:
     device = device_in(scenario)
     if scenario.hardware.offload.optimizer:
-        return "bitsandbytes' optimizers run on the device alone"
+        return tr("bitsandbytes' optimizers run on the device alone")
     if scenario.training.kernels == "mlx":
-        return "bitsandbytes does not run under MLX"
-    return "bitsandbytes does not run on Apple's GPUs" if device is not None and device.vendor == "Apple" else None
+        return tr("bitsandbytes does not run under MLX")
+    return tr("bitsandbytes does not run on Apple's GPUs") if device is not None and device.vendor == "Apple" else None
 
 
 def _paged_why_not(scenario: Scenario) -> str | None:
     device = device_in(scenario)
     if device is not None and device.vendor != "NVIDIA":
-        return "pages come and go by CUDA's unified memory"
-    return "device and host share one memory" if device is not None and device.device_class == "unified" else None
+        return tr("pages come and go by CUDA's unified memory")
+    return tr("device and host share one memory") if device is not None and device.device_class == "unified" else None
 
 
 def _torchao_why_not(scenario: Scenario) -> str | None:
-    return "torchao does not run under MLX" if scenario.training.kernels == "mlx" else None
+    return tr("torchao does not run under MLX") if scenario.training.kernels == "mlx" else None
 
 
 PRECISION: tuple[Lever, ...] = (

@@ -5,25 +5,26 @@ from __future__ import annotations
 from memplan.levers.lever import Changes, Lever, adapts, micro_batch_words, never, setting
 from memplan.number_style import number
 from memplan.plan.scenario import Scenario
+from memplan.translation import tr
 
 _SHORTEST = 128
 
 
 def _rank_why_not(scenario: Scenario) -> str | None:
     if not adapts(scenario):
-        return "there are no adapters"
-    return "the rank is 1 already" if scenario.training.lora.rank == 1 else None
+        return tr("there are no adapters")
+    return tr("the rank is 1 already") if scenario.training.lora.rank == 1 else None
 
 
 def _dropout_why_not(scenario: Scenario) -> str | None:
     if not adapts(scenario):
-        return "there are no adapters"
-    return None if scenario.training.lora.dropout else "the adapters have no dropout"
+        return tr("there are no adapters")
+    return None if scenario.training.lora.dropout else tr("the adapters have no dropout")
 
 
 def _saved_why_not(scenario: Scenario) -> str | None:
     saved = adapts(scenario) and scenario.training.lora.modules_to_save
-    return None if saved else "no module trains whole beside adapters"
+    return None if saved else tr("no module trains whole beside adapters")
 
 
 def _has_4bit_format(scenario: Scenario) -> bool:
@@ -70,7 +71,7 @@ METHODS: tuple[Lever, ...] = (
         changes_what="method",
         counts_as=0.1,
         times=4,
-        comes_to=lambda scenario: f"rank {number(scenario.training.lora.rank)}",
+        comes_to=lambda scenario: tr("rank {count}").format(count=number(scenario.training.lora.rank)),
     ),
     Lever(
         id="frozen_embeddings",
@@ -134,7 +135,7 @@ METHODS: tuple[Lever, ...] = (
         on=lambda scenario: {"training.micro_batch": scenario.training.micro_batch // 2},
         off={},
         is_on=never,
-        why_not=lambda scenario: "the micro-batch is 1 already" if scenario.training.micro_batch == 1 else None,
+        why_not=lambda scenario: tr("the micro-batch is 1 already") if scenario.training.micro_batch == 1 else None,
         changes_what="effective_batch",
         counts_as=0.3,
         times=20,
@@ -153,11 +154,11 @@ METHODS: tuple[Lever, ...] = (
         off={},
         is_on=never,
         why_not=lambda scenario: (
-            "sequences are short already" if scenario.training.sequence_length <= _SHORTEST else None
+            tr("sequences are short already") if scenario.training.sequence_length <= _SHORTEST else None
         ),
         changes_what="sequence_length",
         counts_as=1.1,
         times=6,
-        comes_to=lambda scenario: f"{number(scenario.training.sequence_length)} tokens",
+        comes_to=lambda scenario: tr("{count} tokens").format(count=number(scenario.training.sequence_length)),
     ),
 )

@@ -12,6 +12,7 @@ from memplan.memory.sharding import SHARDS_STATES, SHARDS_WEIGHTS, data_parallel
 from memplan.number_style import number
 from memplan.plan.hardware import Strategy
 from memplan.plan.scenario import Scenario
+from memplan.translation import tr
 
 _MOST_DEVICES = 4096
 _ZERO = "Rajbhandari et al. 2020, arXiv:1910.02054"
@@ -20,33 +21,35 @@ _ZERO = "Rajbhandari et al. 2020, arXiv:1910.02054"
 def _shared_memory(scenario: Scenario) -> str | None:
     device = device_in(scenario)
     shares = device is not None and device.device_class == "unified"
-    return "device and host share one memory" if shares else None
+    return tr("device and host share one memory") if shares else None
 
 
 def _offload_optimizer_why_not(scenario: Scenario) -> str | None:
     optimizer = scenario.training.optimizer
     if RULES[optimizer].paged:
-        return f"{choice_title('optimizer', optimizer)} keeps its states on the host already"
+        return tr("{optimizer} keeps its states on the host already").format(
+            optimizer=choice_title("optimizer", optimizer)
+        )
     if RULES[optimizer].source.startswith("bitsandbytes"):
-        return f"{choice_title('optimizer', optimizer)} runs on the device alone"
+        return tr("{optimizer} runs on the device alone").format(optimizer=choice_title("optimizer", optimizer))
     hardware = scenario.hardware
     if data_parallel_devices(hardware) > 1 and hardware.sharding.strategy not in SHARDS_STATES:
-        return "states move to the host where devices divide them: under ZeRO or FSDP"
+        return tr("states move to the host where devices divide them: under ZeRO or FSDP")
     if scenario.training.optimizer_in_backward:
-        return "gradients are applied on the device as they come"
+        return tr("gradients are applied on the device as they come")
     return _shared_memory(scenario)
 
 
 def _offload_parameters_why_not(scenario: Scenario) -> str | None:
     hardware = scenario.hardware
     if data_parallel_devices(hardware) > 1 and hardware.sharding.strategy not in SHARDS_WEIGHTS:
-        return "weights move to the host where devices divide them: under ZeRO-3 or FSDP"
+        return tr("weights move to the host where devices divide them: under ZeRO-3 or FSDP")
     return _offload_optimizer_why_not(scenario)
 
 
 def _offload_activations_why_not(scenario: Scenario) -> str | None:
     if scenario.training.checkpointing in ("full", "offload"):
-        return "checkpoints are all that layers keep"
+        return tr("checkpoints are all that layers keep")
     return _shared_memory(scenario)
 
 
@@ -54,9 +57,9 @@ def _sharding_why_not(strategy: Strategy) -> Callable[[Scenario], str | None]:
     def why_not(scenario: Scenario) -> str | None:
         hardware = scenario.hardware
         if data_parallel_devices(hardware) == 1:
-            return "there is no second device to divide with"
+            return tr("there is no second device to divide with")
         if strategy in ("zero2", "zero3") and hardware.pipeline_parallel > 1:
-            return "DeepSpeed's pipelines take ZeRO-1 alone"
+            return tr("DeepSpeed's pipelines take ZeRO-1 alone")
         return None
 
     return why_not
@@ -80,8 +83,8 @@ def _more_devices(scenario: Scenario) -> Changes:
 def _more_devices_why_not(scenario: Scenario) -> str | None:
     device = device_in(scenario)
     if device is not None and device.vendor == "Apple":
-        return "PyTorch has no communication between Apple's GPUs"
-    return "there are thousands of devices already" if 2 * scenario.hardware.devices > _MOST_DEVICES else None
+        return tr("PyTorch has no communication between Apple's GPUs")
+    return tr("there are thousands of devices already") if 2 * scenario.hardware.devices > _MOST_DEVICES else None
 
 
 def _sharding(strategy: Strategy, *, is_advised: bool = True, **facts: Any) -> Lever:
@@ -154,7 +157,7 @@ PLACING: tuple[Lever, ...] = (
         changes_what="devices",
         counts_as=0.7,
         times=4,
-        comes_to=lambda scenario: f"{number(scenario.hardware.devices)} devices",
+        comes_to=lambda scenario: tr("{count} devices").format(count=number(scenario.hardware.devices)),
     ),
     setting(
         id="offload_activations",

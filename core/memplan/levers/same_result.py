@@ -11,6 +11,7 @@ from memplan.levers.lever import Changes, Lever, device_in, micro_batch_words, n
 from memplan.number_style import number
 from memplan.plan.scenario import Scenario
 from memplan.plan.training import Optimizer
+from memplan.translation import tr
 
 _FUSED: tuple[Optimizer, ...] = ("adamw", "sgd", "sgd_momentum", "adagrad")
 """PyTorch has a fused kernel for these (torch.optim, argument `fused`)."""
@@ -21,20 +22,22 @@ _BEFORE_AMPERE = ("Pascal", "Volta", "Turing")
 def _fused_why_not(scenario: Scenario) -> str | None:
     training = scenario.training
     if training.optimizer not in _FUSED:
-        return f"{choice_title('optimizer', training.optimizer)} has no fused form in PyTorch"
-    return "MLX has one implementation of each optimizer" if training.kernels == "mlx" else None
+        return tr("{optimizer} has no fused form in PyTorch").format(
+            optimizer=choice_title("optimizer", training.optimizer)
+        )
+    return tr("MLX has one implementation of each optimizer") if training.kernels == "mlx" else None
 
 
 def _fused_loss_why_not(scenario: Scenario) -> str | None:
     kernels = scenario.training.kernels
     if kernels == "liger":
-        return "Liger's loss is fused already"
-    return "Liger's kernels do not run under MLX" if kernels == "mlx" else None
+        return tr("Liger's loss is fused already")
+    return tr("Liger's kernels do not run under MLX") if kernels == "mlx" else None
 
 
 def _chunked_loss_why_not(scenario: Scenario) -> str | None:
     fused = scenario.training.loss == "fused" or scenario.training.kernels == "liger"
-    return "the fused loss never holds the logits whole" if fused else None
+    return tr("the fused loss never holds the logits whole") if fused else None
 
 
 def _needs_flash(scenario: Scenario) -> bool:
@@ -73,22 +76,22 @@ def _smaller_batch(scenario: Scenario) -> Changes:
 def _smaller_batch_why_not(scenario: Scenario) -> str | None:
     training = scenario.training
     if training.micro_batch == 1:
-        return "the micro-batch is 1 already"
+        return tr("the micro-batch is 1 already")
     if training.micro_batch * training.gradient_accumulation > _MOST_ACCUMULATION:
-        return f"gradient accumulation would pass {number(1_000_000)}"
-    return "the optimizer in backward rules out accumulation" if training.optimizer_in_backward else None
+        return tr("gradient accumulation would pass {count}").format(count=number(1_000_000))
+    return tr("the optimizer in backward rules out accumulation") if training.optimizer_in_backward else None
 
 
 def _in_backward_why_not(scenario: Scenario) -> str | None:
     training, hardware = scenario.training, scenario.hardware
     if training.gradient_accumulation > 1:
-        return "gradients that are applied as they come can not be accumulated"
+        return tr("gradients that are applied as they come can not be accumulated")
     if training.master_weights:
-        return "the optimizer that keeps master weights steps once for all of them"
+        return tr("the optimizer that keeps master weights steps once for all of them")
     if hardware.offload.optimizer:
-        return "the host applies all gradients together"
+        return tr("the host applies all gradients together")
     if hardware.devices > 1 and hardware.sharding.strategy in ("none", "ddp", "zero1", "zero2", "megatron"):
-        return "gradients are summed over devices in buckets before they are applied"
+        return tr("gradients are summed over devices in buckets before they are applied")
     return None
 
 
