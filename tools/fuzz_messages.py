@@ -23,6 +23,7 @@ from memplan.plan.scenario import Scenario
 REPOSITORY = Path(__file__).resolve().parents[1]
 MESSAGES = REPOSITORY / "tests" / "truth" / "oom_messages.json"
 CORPUS = REPOSITORY / "tests" / "corpus" / "messages"
+PLAN = Scenario.model_validate({"model": {"catalog": "meta-llama/Llama-3.2-1B"}})
 NUMBERS = (b"0", b"1", b"-1", b"1e999", b"18446744073709551616", b"9" * 400, b"1,234,567.89", b"..", b"nan", b"0.00")
 PIECES = (
     b"\x00",
@@ -114,9 +115,8 @@ def check(text: bytes, scenario: Scenario | None) -> None:
 def rounds(seed: int) -> Iterator[tuple[bytes, Scenario | None]]:
     """Texts without end, the same ones for the same seed; every eighth is held against a plan."""
     chance, corpus = random.Random(seed), seeds()
-    plan = Scenario.model_validate({"model": {"catalog": "meta-llama/Llama-3.2-1B"}})
     while True:
-        yield broken(chance, corpus), plan if chance.random() < 0.125 else None
+        yield broken(chance, corpus), PLAN if chance.random() < 0.125 else None
 
 
 def main() -> int:

@@ -170,7 +170,7 @@ def _instant(
         return None, ""
     told = message.allocated.middle_bytes
     nearest = min((*now.first_step, *now.instants), key=lambda one: abs(_tensors(one.bytes_by_term) - told))
-    return (nearest.name, "held") if abs(_tensors(nearest.bytes_by_term) / told - 1) < 0.1 else (None, "")
+    return (nearest.name, "held") if abs(_tensors(nearest.bytes_by_term) - told) < 0.1 * told else (None, "")
 
 
 def _tensors(bytes_by_term: Mapping[TermName, int]) -> int:

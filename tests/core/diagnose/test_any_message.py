@@ -6,7 +6,8 @@ from itertools import islice
 
 import pytest
 
-from tools.fuzz_messages import check, rounds, seeds
+from memplan.plan.scenario import Scenario
+from tools.fuzz_messages import PLAN, check, rounds, seeds
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -15,6 +16,7 @@ def test_broken_messages(seed: int) -> None:
         check(text, scenario)
 
 
-def test_the_corpus() -> None:
+@pytest.mark.parametrize("scenario", [None, PLAN])
+def test_the_corpus(scenario: Scenario | None) -> None:
     for text in seeds():
-        check(text, None)
+        check(text, scenario)
