@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 from rich.table import Table
 
 from benchmarks.timing import EXAMPLE, WARM_UPS, Spent, Timing, table
-from memplan_gui.application import settle_memory
+from memplan_gui.collecting import settle_memory
 from memplan_gui.document import PlanDocument
 from memplan_gui.settings import Settings
 from memplan_gui.theme import Theme

@@ -12,6 +12,7 @@ from PySide6.QtCore import QEvent, QLocale, QSize, QTimer, Signal
 from PySide6.QtWidgets import QApplication
 
 from memplan import set_screen_numbers
+from memplan_gui.collecting import PauseCollector, settle_memory
 from memplan_gui.language import speak
 from memplan_gui.mistakes import Mistakes
 from memplan_gui.number_locale import numbers_of
@@ -71,7 +72,9 @@ def start(options: Options) -> int:
     window = windows.windows[0]
     if options.size:
         window.resize(QSize(*options.size))
+    collector = PauseCollector(app)
     windows.ready.connect(lambda _: settle_memory())
+    windows.ready.connect(lambda ready: ready.document.changed.connect(collector.later))
     windows.closed.connect(settle_memory)
     app.file_wanted.connect(windows.open_file)
     if for_picture:
@@ -83,14 +86,6 @@ def start(options: Options) -> int:
     status = app.exec()
     qInstallMessageHandler(None)
     return status
-
-
-def settle_memory() -> None:
-    """Look through what was made or closed, once: it stays, and looking again and again would make edits stutter."""
-    gc.enable()
-    gc.unfreeze()
-    gc.collect()
-    gc.freeze()
 
 
 def stays_without_windows(platform: str) -> bool:

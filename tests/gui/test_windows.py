@@ -14,7 +14,6 @@ from pytestqt.qtbot import QtBot
 
 from memplan import load_plan, plan_bytes, replaced, save_plan
 from memplan_gui import dialogs, recovery
-from memplan_gui.application import settle_memory
 from memplan_gui.document import PlanDocument, new_plan
 from memplan_gui.mistakes import tell_qt_message
 from memplan_gui.recovery import Recovery, leftovers
@@ -188,7 +187,6 @@ def test_a_closed_window_is_gone(windows: Windows, qtbot: QtBot) -> None:
     qtbot.waitUntil(lambda: len([w for w in QApplication.topLevelWidgets() if isinstance(w, Window)]) == 1)
     one.choose_theme("dark")  # what listened to the theme is gone too
     one.choose_theme("light")
-    settle_memory()
 
 
 @pytest.mark.qt_log_ignore("QBackingStore::flush", extend=True)  # it is closed while it is painted
