@@ -184,7 +184,7 @@ def _not_fragmentation(message: Message, unit: Unit) -> Iterator[Cause]:
     if asked is None or loose is None or is_absurd(message) or any(_fragmentation(message, unit)):
         return
     words = f"{loose.text} was reserved and in no tensor. The advice about it stands in every message."
-    if loose.high_bytes >= asked.low_bytes and total is not None:
+    if loose.high_bytes >= asked.low_bytes and total is not None and total.middle_bytes:
         share = loose.middle_bytes / total.middle_bytes
         yield Cause("not_fragmentation", f"Fragmentation has a small part at most ({share:.0%} of the card): {words}")
     else:
@@ -208,7 +208,7 @@ def _limits(message: Message, unit: Unit) -> Iterator[Cause]:
 def _apple(message: Message) -> tuple[str, str]:
     assert message.limit is not None, "asked where there is one"
     working_set = message.limit.middle_bytes / GIB / MPS_RATIO
-    mac = next((gb for gb, gib in MAC_WORKING_SETS_GIB.items() if abs(gib / working_set - 1) < 0.01), None)
+    mac = next((gb for gb, gib in MAC_WORKING_SETS_GIB.items() if abs(gib - working_set) < 0.01 * working_set), None)
     words = f"This process may have {message.limit.text}"
     if mac is not None:
         words += f": {MPS_RATIO} times what Metal recommends on a Mac of {mac} GB, so memory was being swapped already"

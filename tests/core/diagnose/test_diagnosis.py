@@ -239,3 +239,21 @@ def test_sentences_read_well() -> None:
     )
     assert instant_sentence(found) == "By what is asked for, it happened at the optimizer step."
     assert dict(stated_rows(diagnosed("oom-017").message))["Not stated"] == "free, in tensors, reserved, the card"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "XPU out of memory. Tried to allocate 8.00 GiB. GPU 0 has a total capacity of 15.11 GiB. Of the allocated memory "
+        "0 bytes is allocated by PyTorch, and 0 bytes is reserved by PyTorch but unallocated.",
+        "MPS backend out of memory (MPS allocated: 0 bytes, other allocations: 0 bytes, max allowed: 0 bytes). Tried to "
+        "allocate 1.00 GB on private pool.",
+        "CUDA out of memory. Tried to allocate 0 bytes (GPU 0; 0 bytes total capacity; 0 bytes already allocated; 0 bytes "
+        "free; 0 bytes cached)",
+    ],
+)
+def test_nothing_held_is_a_figure_like_any_other(text: str) -> None:
+    """The first is what Intel's cards say of a first request that is over the driver's limit (torch 2.7)."""
+    (message,) = read_messages(text).messages
+    found = diagnose(message, Scenario.model_validate({"model": {"catalog": "meta-llama/Llama-3.2-1B"}}))
+    assert found.instant is None
