@@ -39,7 +39,8 @@ _AFTER = re.compile(
     re.IGNORECASE,
 )
 _SENTENCE_END = re.compile(r"[.;!?]\s+|\n")
-_MOST_BEFORE = 160
+MOST_BEFORE, MOST_AFTER = 160, 400
+"""So many letters around the words say what they are there for."""
 
 
 def is_mere_mention(before: str, after: str) -> bool:
@@ -52,7 +53,7 @@ def is_mere_mention(before: str, after: str) -> bool:
     >>> is_mere_mention("No ", "out of memory here"), is_mere_mention("RuntimeError: CUDA ", "out of memory.")
     (True, False)
     """
-    sentence = _SENTENCE_END.split(before[-_MOST_BEFORE:])[-1]
+    sentence = _SENTENCE_END.split(before[-MOST_BEFORE:])[-1]
     if "://" in (sentence.split() or [""])[-1] and not sentence[-1:].isspace():
         return True  # a part of an address
     if re.search(r"\binvoked\s*$", sentence, re.IGNORECASE):
@@ -62,4 +63,5 @@ def is_mere_mention(before: str, after: str) -> bool:
 
 def person_says(raw: str) -> bool:
     """Whether a text says, in a person's words, that a run ended for want of memory."""
-    return any(not is_mere_mention(raw[: found.start()], raw[found.start() :]) for found in SAYS.finditer(raw))
+    places = (found.start() for found in SAYS.finditer(raw))
+    return any(not is_mere_mention(raw[max(0, at - MOST_BEFORE) : at], raw[at : at + MOST_AFTER]) for at in places)

@@ -13,7 +13,7 @@ from memplan.catalog import models
 from memplan.diagnose.amounts import AMOUNT
 from memplan.diagnose.belief import believed
 from memplan.diagnose.caching import caching_messages
-from memplan.diagnose.mentions import is_mere_mention
+from memplan.diagnose.mentions import MOST_AFTER, MOST_BEFORE, is_mere_mention
 from memplan.diagnose.message import Message, Reading
 from memplan.diagnose.passages import SPACES, WHOLE_BYTES, Passage, Skipped, passages
 from memplan.diagnose.places import placed
@@ -95,21 +95,38 @@ def _messages(passage: Passage) -> Iterator[Message]:
             taken.append(found)
         elif found[2] < taken[-1][2]:
             taken[-1] = found
+    around = _Surroundings(passage)
     for start, _, _, message in taken:
-        if message.states_nothing and is_mere_mention(*_around(passage, start)):
+        if message.states_nothing and is_mere_mention(*around.of(start)):
             continue
         here = replace(message, rank=passage.rank, line=passage.line_at(start))
         yield believed(placed(here, passage, start))
 
 
-def _around(passage: Passage, position: int) -> tuple[str, str]:
-    """What stands before and after a place of the squeezed text, as it is written: its line, and the one before."""
-    at = max(0, bisect_right(passage.starts, position) - 1)
-    lines = passage.raw.split("\n")
-    line, left = lines[at], position - passage.starts[at]
-    letters = [place for place, letter in enumerate(line) if not SPACES.match(letter)]
-    offset = letters[left] if left < len(letters) else len(line)
-    return (f"{lines[at - 1]} " if at else "") + line[:offset], line[offset:]
+class _Surroundings:
+    """What stands around places of a passage, as it is written. A log may be one line with thousands of them."""
+
+    def __init__(self, passage: Passage) -> None:
+        self._passage = passage
+        self._lines = passage.raw.split("\n")
+        self._letters_of: tuple[int, list[int]] = (-1, [])
+
+    def of(self, position: int) -> tuple[str, str]:
+        """What stands before and after a place of the squeezed text: its line, and the one before."""
+        at = max(0, bisect_right(self._passage.starts, position) - 1)
+        line, left, letters = self._lines[at], position - self._passage.starts[at], self._letters(at)
+        offset = letters[left] if left < len(letters) else len(line)
+        before = line[max(0, offset - MOST_BEFORE) : offset]
+        if offset < MOST_BEFORE and at:
+            before = f"{self._lines[at - 1][-MOST_BEFORE:]} {before}"
+        return before, line[offset : offset + MOST_AFTER]
+
+    def _letters(self, at: int) -> list[int]:
+        """Where the letters of a line stand in it."""
+        if self._letters_of[0] != at:
+            line = self._lines[at]
+            self._letters_of = at, [place for place, letter in enumerate(line) if not SPACES.match(letter)]
+        return self._letters_of[1]
 
 
 def _told(passage: Passage) -> Message | None:

@@ -414,3 +414,9 @@ def test_the_place_comes_from_the_traceback() -> None:
 def test_models_that_a_text_names() -> None:
     text = f"model_name_or_path: meta-llama/Llama-3.1-8B\n{RECORDS['oom-040']['text']}"
     assert read_messages(text).models == ("meta-llama/Llama-3.1-8B",)
+
+
+def test_a_line_with_thousands_of_messages_is_read_in_one_go() -> None:
+    """Looking anew through the whole line at each of them took minutes."""
+    (message,) = read_messages("oom-kill event " * 10_000).messages
+    assert (message.kind, message.repeats) == ("host", 10_000)
