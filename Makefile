@@ -10,7 +10,7 @@ WORKERS ?= auto
 BIN := .venv/bin
 CORE_BIN := .venv-core/bin
 INSTALL := -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
-AT_ONCE := --numprocesses $(WORKERS) --dist loadfile
+AT_ONCE := --numprocesses $(WORKERS) --dist loadfile --max-worker-restart 0
 CHECKED := core gui tests tools benchmarks packaging
 HAS_PYTHON := command -v $(PYTHON) >/dev/null || { echo "memplan needs Python 3.11 or newer; there is no $(PYTHON) here. Install it, or name another: make run PYTHON=python3.12" >&2; exit 1; }
 

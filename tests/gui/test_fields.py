@@ -301,7 +301,7 @@ def search(qtbot: QtBot, theme: Theme) -> SearchEdit:
     editor = SearchEdit(
         lambda query: [hit for hit in HITS if query.lower() in hit.text.lower()],
         lambda value: value.rpartition("/")[2],
-        "No model matches “{}”.",
+        "No model matches “{query}”.",
         theme,
     )
     qtbot.addWidget(editor)
