@@ -164,6 +164,7 @@ def test_places_that_arrow_keys_come_to_are_told(example: Window, qtbot: QtBot, 
     assert plot is not None
     look_at(example, "Memory")
     plot.setFocus()
+    told.clear()  # what the window said of itself until here
     qtbot.keyClick(plot, Qt.Key.Key_Right)
     assert len(told) == 1
     assert "Weights" in told[0]
