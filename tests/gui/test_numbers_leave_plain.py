@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -31,6 +32,8 @@ from memplan_gui import dialogs
 from memplan_gui.charts.stack_marks import Spot
 from memplan_gui.document import PlanDocument
 from memplan_gui.figure_table import FigureTable
+from memplan_gui.presenters.automatic_names import plan_title
+from memplan_gui.presenters.help import HelpPages
 from memplan_gui.scenario_edits import duplicate_scenario
 from memplan_gui.window import Window
 
@@ -199,3 +202,21 @@ def test_the_command_line_knows_no_style(arguments: list[str], tmp_path: Path) -
         return run.stdout, out.read_bytes() if out.exists() else b""
 
     assert said("de_DE.UTF-8") == said("C.UTF-8")
+
+
+def test_names_that_plans_are_given_are_the_same_in_either_style() -> None:
+    """They stand in files."""
+    sized = Plan(scenarios=(Scenario.model_validate({"name": "one", "model": {"parameters": 1_500_000_000}}),))
+    plain = plan_title(sized)
+    assert "1.50B" in plain
+    set_screen_numbers(GERMAN)
+    assert plan_title(sized) == plain
+
+
+def test_pages_of_help_are_the_same_in_either_style() -> None:
+    """Tables that are worked out stand beside figures that are written."""
+    pages = ("recipes", "levers")
+    plain = [HelpPages(()).markdown(page) for page in pages]
+    assert all(re.search(r"\d\.\d", text) for text in plain)
+    set_screen_numbers(GERMAN)
+    assert [HelpPages(()).markdown(page) for page in pages] == plain
