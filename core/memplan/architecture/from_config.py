@@ -12,7 +12,7 @@ from memplan.architecture.config_reader import ConfigReader
 from memplan.architecture.families import NEAREST, composition_of
 from memplan.architecture.parts import Architecture
 from memplan.architecture.refusals import check_layer_types, language_part, refuse_other_kinds
-from memplan.architecture.towers import tower_of
+from memplan.architecture.towers import towers_of
 from memplan.errors import ConfigError
 
 
@@ -43,5 +43,8 @@ def _cached(key: str) -> Architecture:
     if read is not reader:
         alone = f"its language model ({read.model_type}) alone, without what reads images or sound"
         architecture = replace(architecture, model_type=reader.model_type, known=False, nearest=alone)
-    tower = tower_of(reader)
-    return replace(architecture, idle=architecture.idle + tower) if tower else architecture
+    towers, unknown = towers_of(reader)
+    if unknown and read is reader:
+        uncounted = f"What reads images or sound is not counted ({' and '.join(unknown)})."
+        architecture = replace(architecture, caveat=f"{architecture.caveat} {uncounted}".strip())
+    return replace(architecture, idle=architecture.idle + towers) if towers else architecture

@@ -15,18 +15,26 @@ from memplan.architecture.parts import Component, Weight
 Counted = tuple[Weight, int]
 
 
-def tower_of(reader: ConfigReader) -> tuple[Counted, ...]:
-    """Parameter tensors of a config's towers and projectors, with how often each occurs; empty without.
+PARTS = ("vision_config", "audio_config")
 
-    Also empty for a tower of a kind that is not known: then the text's part is all that is counted.
+
+def towers_of(reader: ConfigReader) -> tuple[tuple[Counted, ...], tuple[str, ...]]:
+    """Parameter tensors of a config's towers and projectors, with how often each occurs.
+
+    Returns:
+        the tensors, and the keys of towers whose kind is not known: those are not counted.
     """
     found: list[Counted] = []
-    for key in ("vision_config", "audio_config"):
+    unknown: list[str] = []
+    for key in PARTS:
         if reader.config.get(key):
             part = reader.part(key)
             kind = part.text("model_type", reader.model_type)
-            found += _TOWERS[kind](reader, part) if kind in _TOWERS else ()
-    return tuple(found)
+            if kind in _TOWERS:
+                found += _TOWERS[kind](reader, part)
+            else:
+                unknown.append(key)
+    return tuple(found), tuple(unknown)
 
 
 def idle(name: str, *shape: int, component: Component = "embeddings", linear: bool = False) -> Weight:

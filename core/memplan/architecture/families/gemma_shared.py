@@ -4,7 +4,7 @@ Gemma 4: heads of two widths, experts beside an MLP.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -27,7 +27,6 @@ Sharing = tuple[str, bool, tuple[tuple[int, int], ...]]
 """Whether a layer gives or takes keys and values, whether a gradient of them waits, and what else waits."""
 
 
-TOWERS = "The parts that read images and sound are not counted: about a billion parameters more."
 ALONE: Sharing = ("no", False, ())
 
 
@@ -104,6 +103,17 @@ def _bias(reader: ConfigReader) -> bool:
     return reader.flag("attention_bias", False)
 
 
+def _composed(reader: ConfigReader, layers: Iterable[Layer], *, capped: bool) -> Architecture:
+    return compose_decoder(
+        reader,
+        runs_of(layers),
+        norm="power_rms",
+        tied_default=True,
+        embedding_scale="buffer",
+        logits_softcap=capped,
+    )
+
+
 def _gemma4(reader: ConfigReader) -> Architecture:
     reader = text_part(reader)
     kv_heads, width = reader.size("num_key_value_heads", default=4), reader.size("head_dim", default=256)
@@ -125,19 +135,12 @@ def _gemma4(reader: ConfigReader) -> Architecture:
             kinds[met] = _layer(reader, attention, _mlp(reader, 2 if wide else 1), inputs, sharing, last=last)
         return kinds[met]
 
-    model = compose_decoder(
-        reader,
-        runs_of(layer(index) for index in range(count)),
-        norm="power_rms",
-        tied_default=True,
-        embedding_scale="buffer",
-        logits_softcap=reader.config.get("final_logit_softcapping") is not None,
-    )
+    capped = reader.config.get("final_logit_softcapping") is not None
+    model = _composed(reader, map(layer, range(count)), capped=capped)
     return replace(model, layer_inputs=inputs, buffers=(1,) if inputs is not None else ())
 
 
 def _gemma3n(reader: ConfigReader) -> Architecture:
-    sees = bool(reader.config.get("vision_config") or reader.config.get("audio_config"))
     reader = text_part(reader)
     count = reader.size("num_hidden_layers")
     own = reader.size("num_key_value_heads", default=2), reader.size("head_dim", default=256)
@@ -162,17 +165,10 @@ def _gemma3n(reader: ConfigReader) -> Architecture:
             kinds[met] = replace(one, streams=streams, scaled_in_place=False)
         return kinds[met]
 
-    model = compose_decoder(
-        reader,
-        runs_of(layer(index) for index in range(count)),
-        norm="power_rms",
-        tied_default=True,
-        embedding_scale="buffer",
-        logits_softcap=reader.config.get("final_logit_softcapping", 30.0) is not None,
-    )
+    capped = reader.config.get("final_logit_softcapping", 30.0) is not None  # the class's default
+    model = _composed(reader, map(layer, range(count)), capped=capped)
     made = replace(inputs, in_place=True) if inputs is not None else None
-    caveat = TOWERS if sees else ""
-    return replace(model, streams=streams, layer_inputs=made, buffers=(1, 1, 1), caveat=caveat)
+    return replace(model, streams=streams, layer_inputs=made, buffers=(1, 1, 1))
 
 
 def _of_layer(widths: object, index: int) -> object:
