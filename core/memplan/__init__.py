@@ -214,7 +214,6 @@ if TYPE_CHECKING:  # The same names for type checkers and editors; a test holds 
     from memplan.term_looks import TermLook as TermLook
     from memplan.term_looks import contrast as contrast
     from memplan.term_looks import text_on as text_on
-    from memplan.translation import in_english as in_english
     from memplan.translation import install_catalog as install_catalog
     from memplan.translation import tr as tr
     from memplan.translation import tr_later as tr_later
@@ -289,7 +288,7 @@ _NAMES: dict[str, str] = {
         "stage_sentence stage_words usable_words verdict_sentence verdict_words"
     ),
     "term_looks": "TERM_LOOKS TermLook contrast text_on",
-    "translation": "in_english install_catalog tr tr_later tr_n translated",
+    "translation": "install_catalog tr tr_later tr_n translated",
     "version": "PLAN_SUFFIX",
     "units": "GB GIB UNIT_BYTES UNIT_NAMES Unit count_forms format_bytes format_count parse_count to_unit",
 }

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Protocol
 
 
@@ -25,6 +26,7 @@ class Catalog(Protocol):
 
 
 _installed: Catalog | None = None
+_english: ContextVar[bool] = ContextVar("_english", default=False)
 
 
 def install_catalog(catalog: Catalog | None) -> None:
@@ -36,12 +38,11 @@ def install_catalog(catalog: Catalog | None) -> None:
 @contextmanager
 def in_english() -> Iterator[None]:
     """What is made within is in the language of the code: for files that other programs and persons read."""
-    global _installed
-    kept, _installed = _installed, None
+    token = _english.set(True)
     try:
         yield
     finally:
-        _installed = kept
+        _english.reset(token)
 
 
 def tr(text: str) -> str:
@@ -50,7 +51,7 @@ def tr(text: str) -> str:
     >>> tr("Undo {step}").format(step="sequence length")
     'Undo sequence length'
     """
-    return text if _installed is None else _installed.gettext(text)
+    return text if _installed is None or _english.get() else _installed.gettext(text)
 
 
 def tr_n(one: str, many: str, count: int) -> str:
@@ -59,7 +60,7 @@ def tr_n(one: str, many: str, count: int) -> str:
     >>> tr_n("{count} place", "{count} places", 2).format(count=2)
     '2 places'
     """
-    if _installed is None:
+    if _installed is None or _english.get():
         return one if count == 1 else many
     return _installed.ngettext(one, many, count)
 
@@ -71,4 +72,4 @@ def tr_later(text: str) -> str:
 
 def translated(text: str) -> str:
     """Translate a text that is marked, or that the plan's model, a lever or a term has for itself."""
-    return text if _installed is None or not text else _installed.gettext(text)
+    return text if _installed is None or _english.get() or not text else _installed.gettext(text)

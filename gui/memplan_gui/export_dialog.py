@@ -16,7 +16,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from memplan import EXPORT_FORMATS, Exported, MemplanError, Scenario, export_scenario, in_english, tr, translated
+from memplan import EXPORT_FORMATS, Exported, MemplanError, Scenario, export_scenario, tr, translated
 from memplan_gui.fields import ChoiceEdit
 from memplan_gui.figure_table import FigureTable
 from memplan_gui.keyboard_splitter import KeyboardSplitter
@@ -124,8 +124,7 @@ class ExportDialog(QDialog):
         scenario, format_id = self.chosen
         problem, self.found = "", None
         try:
-            with in_english():  # a file that others read, and that says what the command line says
-                self.found = export_scenario(scenario, format_id)
+            self.found = export_scenario(scenario, format_id)
         except MemplanError as refusal:
             problem = str(refusal)
         found, about = self.found, about_words(format_id)

@@ -3,10 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from threading import Thread
 
 import pytest
 
-from memplan import install_catalog, tr, tr_later, tr_n, translated
+from memplan import (
+    EXPORT_FORMATS,
+    Scenario,
+    estimate,
+    export_scenario,
+    install_catalog,
+    tr,
+    tr_later,
+    tr_n,
+    translated,
+    verdict_sentence,
+)
+from memplan.translation import in_english
 
 
 class Upper:
@@ -47,3 +60,33 @@ def test_a_catalog_translates_and_what_is_marked_waits_for_it() -> None:
 def test_nothing_is_translated_to_nothing() -> None:
     """gettext answers the empty text with the catalog's header."""
     assert translated("") == ""
+
+
+class Marked(Upper):
+    """A language that marks each text and keeps what stands in braces."""
+
+    def gettext(self, message: str) -> str:
+        return f"»{message}"
+
+    def ngettext(self, msgid1: str, msgid2: str, n: int) -> str:
+        return f"»{msgid1 if n == 1 else msgid2}"
+
+
+@pytest.mark.parametrize("format_id", EXPORT_FORMATS)
+def test_an_exported_configuration_is_in_english(in_capitals: None, format_id: str) -> None:
+    """Other persons read it, and other programs: it says what the command line says."""
+    lora = Scenario.model_validate({"model": {"catalog": "meta-llama/Llama-3.1-8B"}, "training": {"method": "lora"}})
+    install_catalog(Marked())
+    assert "»" in verdict_sentence(estimate(lora)), "the language is in force elsewhere"
+    assert "»" not in export_scenario(lora, format_id).text
+
+
+@pytest.mark.usefixtures("in_capitals")
+def test_english_of_one_thread_is_not_that_of_another() -> None:
+    said: list[str] = []
+    with in_english():
+        other = Thread(target=lambda: said.append(tr("Undo")))
+        other.start()
+        other.join()
+        said.append(tr("Undo"))
+    assert said == ["UNDO", "Undo"]

@@ -24,6 +24,7 @@ from memplan.plan.edit import facts_at, value_at
 from memplan.plan.scenario import Scenario
 from memplan.printable import printable
 from memplan.sentences import verdict_sentence
+from memplan.translation import in_english
 from memplan.units import format_bytes
 from memplan.version import __version__
 
@@ -68,6 +69,7 @@ class ExportFormat:
 
 
 @plain_numbers()
+@in_english()
 def export_scenario(scenario: Scenario, format_id: str) -> Exported:
     """Write a scenario as a trainer's configuration, with its estimate as a comment where comments can stand.
 
