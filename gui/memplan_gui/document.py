@@ -35,7 +35,7 @@ PAUSE_MS = 1500
 def new_plan() -> Plan:
     """What File > New starts from."""
     bare = Scenario(model=ModelChoice(catalog=NEW_PLAN_MODEL))
-    return Plan(title=tr("Untitled"), scenarios=(replaced(bare, "name", scenario_name(bare)),))
+    return Plan(scenarios=(replaced(bare, "name", scenario_name(bare)),))
 
 
 def model_of_config(config: dict[str, Any], path: Path) -> dict[str, Any]:

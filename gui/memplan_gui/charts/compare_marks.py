@@ -23,7 +23,7 @@ from memplan_gui.charts.row_pieces import (
 )
 from memplan_gui.charts.scale import Scale, axis_end
 from memplan_gui.presenters.compare import Compared, Comparison
-from memplan_gui.presenters.labels import usable_words
+from memplan_gui.presenters.labels import usable_label
 
 ROW_HEIGHT = 40.0
 BAR_HEIGHT = 24.0
@@ -121,5 +121,5 @@ def _paint_usable_label(painter: QPainter, marks: CompareMarks) -> None:
     """Name the dashed line where it is the same for all; where it is not, the table says what each device gives."""
     compared = marks.compared
     if compared.shared_device:
-        text = usable_words(compared.usable, compared.unit, compared.shared_device)
+        text = usable_label(compared.usable, compared.unit, compared.shared_device)
         paint_usable_label(painter, marks.look, marks.area, marks.scale.x(compared.usable), text)

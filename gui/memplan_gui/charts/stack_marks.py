@@ -13,7 +13,7 @@ from memplan_gui.charts.legend import paint_diamond
 from memplan_gui.charts.look import ChartLook, TextKind, fill_term, hatch
 from memplan_gui.charts.row_pieces import clear_line
 from memplan_gui.charts.scale import Scale, axis_end
-from memplan_gui.presenters.labels import peak_figure, usable_words
+from memplan_gui.presenters.labels import peak_figure, usable_label
 from memplan_gui.presenters.stack import Bar, Segment, StackChart
 
 MOST_BAR_HEIGHT = 44.0
@@ -226,7 +226,7 @@ def _paint_usable_label(painter: QPainter, marks: StackMarks) -> None:
     if not marks.area.left() <= x <= marks.area.right():
         return
     look, chart = marks.look, marks.chart
-    text = look.elided("caption", usable_words(chart.usable, chart.unit, chart.device), marks.area.width())
+    text = look.elided("caption", usable_label(chart.usable, chart.unit, chart.device), marks.area.width())
     width, height = look.width("caption", text), look.height("caption")
     left = min(max(x - width / 2, marks.area.left()), marks.area.right() - width)
     painter.setPen(look.colour("text"))

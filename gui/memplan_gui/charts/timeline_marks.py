@@ -15,7 +15,7 @@ from memplan import TERM_LOOKS, format_bytes, text_on, tr_later, translated
 from memplan_gui.charts.areas import draw_hatch, hatch_area, hatch_lines
 from memplan_gui.charts.look import ChartLook
 from memplan_gui.charts.scale import Scale, axis_end, value_ticks
-from memplan_gui.presenters.labels import peak_figure, usable_words
+from memplan_gui.presenters.labels import peak_figure, usable_label
 from memplan_gui.presenters.timeline import Moment, Span, TimelineChart
 
 PIXELS_PER_TICK = 34
@@ -234,7 +234,7 @@ def _paint_usable(painter: QPainter, marks: TimelineMarks) -> None:
     place = QRectF(area.left() + 8, y - height - 4, area.width(), height)
     if place.intersects(peak):
         place.setRight(peak.left() - 12)
-    text = look.elided("caption", usable_words(chart.usable, chart.unit, chart.device), place.width())
+    text = look.elided("caption", usable_label(chart.usable, chart.unit, chart.device), place.width())
     place.setWidth(look.width("caption", text))
     painter.fillRect(place.adjusted(-4, -1, 4, 1), look.colour("window"))
     painter.setPen(look.colour("text"))

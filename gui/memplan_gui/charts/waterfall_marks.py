@@ -23,7 +23,7 @@ from memplan_gui.charts.row_pieces import (
     usable_pen,
 )
 from memplan_gui.charts.scale import Scale, axis_end
-from memplan_gui.presenters.labels import usable_words
+from memplan_gui.presenters.labels import usable_label
 from memplan_gui.presenters.verdict import ICONS
 from memplan_gui.presenters.waterfall import Waterfall, WaterfallRow
 
@@ -142,5 +142,5 @@ def _paint_usable(painter: QPainter, marks: WaterfallMarks) -> None:
         return
     x = round(marks.scale.x(chart.usable)) + 0.5
     painter.drawLine(QPointF(x, area.top() - 2), QPointF(x, area.bottom()))
-    text = usable_words(chart.usable, chart.unit, chart.device)
+    text = usable_label(chart.usable, chart.unit, chart.device)
     paint_usable_label(painter, look, area, x, text)

@@ -32,7 +32,7 @@ def term_title(term: str) -> str:
     return words[:1].upper() + words[1:]
 
 
-def usable_words(usable_bytes: int, unit: Unit, device: str) -> str:
+def usable_label(usable_bytes: int, unit: Unit, device: str) -> str:
     """What stands at the usable line of a chart."""
     return tr("{size} usable · {device}").format(size=format_bytes(usable_bytes, unit), device=device)
 
