@@ -34,7 +34,7 @@ from memplan_gui.views import AnswerView
 Index = QModelIndex | QPersistentModelIndex
 DETAIL_LINES = 4
 LEAST_TABLE = 104
-WIDTHS: dict[bool, tuple[int, ...]] = {True: (210, 74, 96, 84, 76, 230, 130), False: (290, 74, 66, 74, 74, 74, 180)}
+WIDTHS: dict[bool, tuple[int, ...]] = {True: (210, 74, 108, 84, 76, 230, 130), False: (290, 74, 66, 74, 74, 74, 180)}
 """Of the columns: of the nearest cases, and of groups."""
 WIDEST = 5
 """What is different in a nearest case: it takes the room that there is."""

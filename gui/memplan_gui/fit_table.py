@@ -39,12 +39,12 @@ WIDTHS = {
     fits.FAVOURITE: 32,
     fits.VERDICT: 118,
     fits.DEVICE: 180,
-    fits.USABLE: 66,
+    fits.USABLE: 74,
     fits.NEED: 96,
     fits.FREE: 66,
     fits.FEWEST: 100,
     fits.NODES: 78,
-    fits.BATCH: 58,
+    fits.BATCH: 66,
     fits.TOKENS: 72,
 }
 
