@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import errno
 import os
-import secrets
 import stat
 from contextlib import suppress
 from pathlib import Path
@@ -115,7 +114,7 @@ def write_file(path: Path, data: bytes, *, error: type[MemplanError] = MemplanEr
 
 def _replace(target: Path, data: bytes) -> None:
     old_mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else None
-    temporary = target.with_name(f".memplan-{secrets.token_hex(6)}.tmp")
+    temporary = target.with_name(f".memplan-{os.urandom(6).hex()}.tmp")
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
     # A new file gets what the umask leaves; a replaced one is nobody else's to read before it has its own mode.
     descriptor = os.open(temporary, flags, 0o666 if old_mode is None else 0o600)

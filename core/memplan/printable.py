@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 
-_SPACES = re.compile(r"[\t\n\v\f\r\x1c-\x1f\x85\u2028\u2029]+")
-_OBEYED = re.compile(r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufeff]")
+# Patterns are compiled by `re`, which remembers them, when a text comes: the window's start waits for every import.
+_SPACES = r"[\t\n\v\f\r\x1c-\x1f\x85\u2028\u2029]+"
+_OBEYED = r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufeff]"
 """Control characters, and marks that turn the direction of what follows them."""
-_OBEYED_IN_JSON = re.compile(rf"(?!\n){_OBEYED.pattern}")
+_OBEYED_IN_JSON = rf"(?!\n){_OBEYED}"
 """The same in written JSON, whose own lines may stay."""
 
 
@@ -17,12 +18,12 @@ def printable(text: str) -> str:
     >>> printable("two\\nlines"), printable("\\x1b[31mred")
     ('two lines', '\\\\x1b[31mred')
     """
-    return _OBEYED.sub(_escape, _SPACES.sub(" ", text))
+    return re.sub(_OBEYED, _escape, re.sub(_SPACES, " ", text))
 
 
 def printable_lines(text: str) -> str:
     """Write text with its lines as they are, and its control characters as escapes."""
-    return "\n".join(_OBEYED.sub(_escape, line.expandtabs(4)) for line in text.splitlines())
+    return "\n".join(re.sub(_OBEYED, _escape, line.expandtabs(4)) for line in text.splitlines())
 
 
 def printable_json(text: str) -> str:
@@ -31,7 +32,7 @@ def printable_json(text: str) -> str:
     >>> printable_json('{"a": "\x9b"}')
     '{"a": "\\\\u009b"}'
     """
-    return _OBEYED_IN_JSON.sub(lambda found: f"\\u{ord(found.group()):04x}", text)
+    return re.sub(_OBEYED_IN_JSON, lambda found: f"\\u{ord(found.group()):04x}", text)
 
 
 def _escape(found: re.Match[str]) -> str:

@@ -32,7 +32,7 @@ class Theme(QObject):
         super().__init__(app)
         self._app = app
         self._choice: ThemeChoice = choice
-        self._is_dressed = False
+        self._has_style = self._is_dressed = False
         self._fonts: dict[tuple[TextSize, bool], QFont] = {}
         self._colours: dict[str, QColor] = {}
         self._chart_look: ChartLook | None = None
@@ -62,19 +62,31 @@ class Theme(QObject):
         self._choice = choice
         self.apply()
 
-    def dress(self) -> None:
-        """Put style and style sheet on. The palette alone does for the first paint, which must not wait for more."""
-        if not self._is_dressed:
-            self._is_dressed = True
+    def take_style(self) -> None:
+        """Decide on style and colours, before anything is made in them. The first paint does not wait for it."""
+        if not self._has_style:
+            self._has_style = True
             self._app.setStyle("Fusion")
             self._app.styleHints().colorSchemeChanged.connect(self._follow_system)
-            self._wear(self._wanted_roles())
+            self._take(self._wanted_roles())
+
+    def dress(self) -> None:
+        """Put the style sheet on what stands in its window.
+
+        Under a sheet Qt styles a widget anew with each parent that it is given, so that the first window, made under
+        one, took a tenth longer to come up; what is shown is the same.
+        """
+        self.take_style()
+        if not self._is_dressed:
+            self._is_dressed = True
+            self._put_sheet_on()
 
     def apply(self) -> None:
         """Give the application its colours, where they are not already those."""
         roles = self._wanted_roles()
         if roles != self.roles:
-            self._wear(roles)
+            self._take(roles)
+            self._put_sheet_on()
             self.changed.emit()
 
     def least_size(self, usual: QSize) -> QSize:
@@ -118,19 +130,21 @@ class Theme(QObject):
         asks_for_more = accessibility.contrastPreference() == Qt.ContrastPreference.HighContrast
         return high_contrast(roles) if asks_for_more else roles
 
-    def _wear(self, roles: Roles) -> None:
-        from memplan_gui.icons import icon_file
-        from memplan_gui.stylesheet import style_sheet
-
+    def _take(self, roles: Roles) -> None:
         self.roles = roles
         self._colours.clear()
         self._chart_look = None
         self._app.setPalette(palette(roles))
+
+    def _put_sheet_on(self) -> None:
+        from memplan_gui.icons import icon_file
+        from memplan_gui.stylesheet import style_sheet
+
         names = {"chevron": "chevron-down", "close": "close", "check": "check"}
-        icons = {key: icon_file(f"{name}-{roles.scheme}").as_posix() for key, name in names.items()}
+        icons = {key: icon_file(f"{name}-{self.roles.scheme}").as_posix() for key, name in names.items()}
         self._app.setStyleSheet(
             style_sheet(
-                roles,
+                self.roles,
                 heading_pixels=self.heading_pixels,
                 caption_pixels=self.caption_pixels,
                 icons=icons,

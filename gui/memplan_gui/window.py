@@ -72,7 +72,7 @@ class Window(QMainWindow):
         from memplan_gui.icons import icon_file
         from memplan_gui.plan_panel import PlanPanel
 
-        self._theme.dress()
+        self._theme.take_style()
         self.setWindowIcon(QIcon(str(icon_file("memplan"))))
         self.menus = Menus(self)
         self.document = document
@@ -82,6 +82,7 @@ class Window(QMainWindow):
         self.plan_panel = PlanPanel(document, self._theme)
         self.answer_panel = AnswerPanel(document, self.answers, self._settings, self._theme)
         self._arrange()
+        self._theme.dress()
         self._fill_menus()
         self._wire()
         self.set_unit(self._settings.unit)

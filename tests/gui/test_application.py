@@ -68,10 +68,30 @@ def test_the_plan_is_there_before_what_few_people_ask_for() -> None:
         "window = Window(Theme(app), Settings(forgotten=True))\n"
         "window.show(); window.fill(PlanDocument()); window.answers.finish(); app.processEvents()\n"
         "unasked = ('pyqtgraph', 'yaml', 'memplan.exchange', 'memplan.diagnose', 'memplan.making_fit', 'memplan.fit',"
-        " 'memplan.evidence', 'memplan.report', 'logging.handlers')\n"
+        " 'memplan.evidence', 'memplan.report', 'logging.handlers', 'difflib')\n"
         "print([name for name in unasked if name in sys.modules])"
     )
     assert printed(code) == "[]"
+
+
+def test_a_window_looks_the_same_whether_it_is_made_under_the_style_sheet_or_gets_it_afterwards() -> None:
+    code = (
+        "from memplan_gui.application import Settings, Theme, Window, QApplication\n"
+        "from memplan_gui.document import PlanDocument\n"
+        "app = QApplication([])\n"
+        "theme = Theme(app)\n"
+        "def picture():\n"
+        "    window = Window(theme, Settings(forgotten=True))\n"
+        "    window.resize(1280, 800); window.show()\n"
+        "    window.fill(PlanDocument()); window.answers.finish()\n"
+        "    for _ in range(4): app.processEvents()\n"  # until all that wraps has its height
+        "    image = window.grab().toImage(); window.hide()\n"
+        "    return image\n"
+        "first = picture()\n"  # its parts stand when the sheet is put on
+        "second = picture()\n"  # its parts are made under the sheet
+        "print(first == second, len({first.pixelColor(x, 400).name() for x in range(first.width())}) > 5)"
+    )
+    assert printed(code) == "True True"
 
 
 def test_what_loads_at_the_start_is_not_read_for_features_of_pyside() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Callable, Iterable
 from functools import cached_property
@@ -113,7 +112,11 @@ class CatalogIndex(Generic[EntryT]):
         return tuple(_Words(entry, self._more_words(entry)) for entry in self.entries)
 
     def _suggestion(self, name: str) -> str:
-        close = difflib.get_close_matches(_folded(name), self._by_name, n=6, cutoff=0.6)
+        from difflib import (
+            get_close_matches,
+        )  # a name that is there needs no nearest one, and the start waits for imports
+
+        close = get_close_matches(_folded(name), self._by_name, n=6, cutoff=0.6)
         found = self.search(name) if words(name) else ()
         likely = list(dict.fromkeys(entry.id for entry in (*found, *(self._by_name[key] for key in close))))[:3]
         if likely:

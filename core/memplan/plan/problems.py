@@ -7,9 +7,8 @@ say the same thing about the same value.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
@@ -157,7 +156,7 @@ def _is_beside_the_point(detail: ErrorDetails) -> bool:
 
 def _refused(value: Any, field: FieldFacts) -> str:
     if isinstance(value, str) and field.choices:
-        near = get_close_matches(value.lower(), field.choices, n=1)
+        near = _close_matches(value.lower(), field.choices, most=1)
         hint = f"; did you mean {near[0]}?" if near else "."
         return f"found {quoted(value)}{hint} Allowed: {field.allowed}."
     if isinstance(value, str) and field.max_length is not None and len(value) > field.max_length:
@@ -170,9 +169,17 @@ def _refused(value: Any, field: FieldFacts) -> str:
 def _unknown_field(name: str, owner: type[BaseModel]) -> str:
     if homes := _homes(Plan, name, ()):
         return f"unknown field here; it belongs at {joined(homes)}."
-    if near := get_close_matches(name, owner.model_fields, n=3, cutoff=0.7):
+    if near := _close_matches(name, owner.model_fields, most=3, cutoff=0.7):
         return f"unknown field; did you mean {joined(near)}?"
     return f"unknown field. Known here: {', '.join(owner.model_fields)}."
+
+
+def _close_matches(word: str, known: Iterable[str], *, most: int, cutoff: float = 0.6) -> list[str]:
+    from difflib import (
+        get_close_matches,
+    )  # a plan without mistakes needs none, and the window's start waits for imports
+
+    return get_close_matches(word, list(known), n=most, cutoff=cutoff)
 
 
 def _homes(model: type[BaseModel], name: str, under: tuple[Part, ...]) -> list[str]:
