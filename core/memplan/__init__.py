@@ -67,8 +67,10 @@ if TYPE_CHECKING:  # The same names for type checkers and editors; a test holds 
     from memplan.evidence import MonitorBand as MonitorBand
     from memplan.evidence import VerdictCount as VerdictCount
     from memplan.evidence import case_title as case_title
+    from memplan.evidence import error_words as error_words
     from memplan.evidence import evidence_groups as evidence_groups
     from memplan.evidence import evidence_rows as evidence_rows
+    from memplan.evidence import is_exact as is_exact
     from memplan.evidence import measured_evidence as measured_evidence
     from memplan.exchange import NOTE_TITLES as NOTE_TITLES
     from memplan.exchange import Imported as Imported
@@ -247,7 +249,7 @@ _NAMES: dict[str, str] = {
     "estimate": "estimate",
     "evidence": (
         "EVIDENCE_KINDS EvidenceFigure EvidenceGroup EvidenceRow MeasuredEvidence MonitorBand VerdictCount "
-        "case_title evidence_groups evidence_rows measured_evidence"
+        "case_title error_words evidence_groups evidence_rows is_exact measured_evidence"
     ),
     "exchange": "NOTE_TITLES ImportNote Imported import_files model_answer",
     "exchange.export": "EXPORT_FORMATS Exported export_scenario",

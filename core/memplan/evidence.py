@@ -183,6 +183,24 @@ _FIELD_WORDS: Mapping[str, str] = {
 """How a case's title says a field; others go by their name."""
 
 
+EXACT = 0.00005
+"""Errors are known to a hundredth of a percent: what is less than half of it is none."""
+
+
+def is_exact(error: float) -> bool:
+    """Whether an estimate is off by less than can be known."""
+    return abs(error) < EXACT
+
+
+def error_words(error: float) -> str:
+    """How far an estimate is off, with its sign; where it is not, there is none.
+
+    >>> error_words(0.0123), error_words(-0.00561), error_words(0.00001), error_words(-0.0)
+    ('+1.23%', '−0.56%', '0.00%', '0.00%')
+    """
+    return number(0.0, ".2%") if is_exact(error) else number(error, "+.2%").replace("-", "−")
+
+
 def case_title(case_id: str) -> str:
     """A case's name for people: its id names the fields that are not as by default, in the words of a plan file.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import xml.etree.ElementTree as ET
 from html.parser import HTMLParser
 
@@ -113,6 +114,12 @@ def test_what_is_beyond_usable_is_marked_and_nothing_else() -> None:
 
 def test_the_same_plan_gives_the_same_page() -> None:
     assert page_of(SCENARIO) == page_of(SCENARIO)
+
+
+def test_an_estimate_that_is_not_off_has_no_sign() -> None:
+    cells = re.findall(r"<td class=\"figure\">([^<]*%)</td>", page_of(SCENARIO))
+    assert "0.00%" in cells
+    assert not [cell for cell in cells if re.fullmatch(r"[+−-]0\.0+%", cell)]
 
 
 def test_scenarios_follow_each_other() -> None:

@@ -16,6 +16,7 @@ from memplan.evidence import (
     EvidenceKind,
     EvidenceRow,
     case_title,
+    error_words,
     evidence_groups,
     evidence_rows,
     measured_evidence,
@@ -114,7 +115,7 @@ def _row_table(rows: Iterable[EvidenceRow], scenario: Scenario) -> Table:
     for row in rows:
         differences = ", ".join(evidence_differences(row, scenario)) or "nothing that counts"
         words = f"{differences}. {row.reason}" if row.reason else differences
-        table.add_row(row.title, format_bytes(row.truth_bytes), f"{row.error:+.2%}", words)
+        table.add_row(row.title, format_bytes(row.truth_bytes), error_words(row.error), words)
     return table
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from html import escape
 
+from memplan.evidence import error_words
 from memplan.levers import lever_offers, useful_offers
 from memplan.nearest_evidence import evidence_differences, nearest_evidence
 from memplan.plan.scenario import Plan, Scenario
@@ -109,7 +110,7 @@ def _evidence(scenario: Scenario, unit: Unit) -> str:
             escape(row.title),
             escape(row.kind),
             _figure(format_bytes(row.truth_bytes, unit)),
-            f"{row.error:+.2%}",
+            error_words(row.error),
             escape(", ".join(evidence_differences(row, scenario)) or "nothing that counts"),
         ]
         for row in nearest_evidence(scenario, NUM_NEAREST)

@@ -19,12 +19,14 @@ from memplan import (
     Unit,
     basis_sentence,
     case_title,
+    error_words,
     evidence_differences,
     evidence_group_name,
     evidence_groups,
     evidence_rows,
     format_bytes,
     format_count,
+    is_exact,
     measured_evidence,
     nearest_evidence,
     number,
@@ -47,8 +49,8 @@ GROUP_TITLES = {"set_up": tr_later("Set-up"), "family": tr_later("Family"), "sou
 KIND_TITLES = {"traced": tr_later("Trace"), "measured": tr_later("Device")}
 PEAK = "peak"
 NO_DIFFERENCE = tr_later("nothing that counts")
-LEAST, EXACT = 0.0001, 0.00005
-"""Errors are known to a hundredth of a percent: what is less than half of it is none."""
+LEAST = 0.0001
+"""Errors are known to a hundredth of a percent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +150,9 @@ def _groups(mode: Mode) -> tuple[EvidenceGroup, ...]:
 
 def _case_line(row: EvidenceRow, scenario: Scenario, unit: Unit) -> EvidenceLine:
     title = row.title
-    off = [f"{name.replace('_', ' ')} {_signed(error)}" for name, error in row.errors.items() if not _is_exact(error)]
+    off = [
+        f"{name.replace('_', ' ')} {error_words(error)}" for name, error in row.errors.items() if not is_exact(error)
+    ]
     exact = tr("Exact to {least} at every instant that is known.").format(least=number(LEAST, ".2%"))
     instants = tr("Off by instant: {instants}.").format(instants=", ".join(off)) if off else exact
     what = tr("{set_up}: {parameters} parameters, {tokens} tokens").format(
@@ -162,7 +166,7 @@ def _case_line(row: EvidenceRow, scenario: Scenario, unit: Unit) -> EvidenceLine
         translated(KIND_TITLES[row.kind]),
         format_bytes(row.truth_bytes, unit).split(" ")[0],
         format_bytes(row.estimate_bytes, unit).split(" ")[0],
-        _signed(row.error),
+        error_words(row.error),
         differs,
         row.source,
     )
@@ -195,15 +199,7 @@ def _percent(error: float) -> str:
     return number(error, ".2%")
 
 
-def _signed(error: float) -> str:
-    return number(0.0, ".2%") if _is_exact(error) else number(error, "+.2%").replace("-", "−")
-
-
 def _off(error: float) -> str:
-    if _is_exact(error):
+    if is_exact(error):
         return tr("exact to {least}").format(least=number(LEAST, ".2%"))
-    return tr("off by {share}").format(share=_signed(error))
-
-
-def _is_exact(error: float) -> bool:
-    return abs(error) < EXACT
+    return tr("off by {share}").format(share=error_words(error))
