@@ -15,6 +15,8 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import TypeVar, TypeVarTuple
 
+from memplan.translation import Catalog, current_catalog
+
 _Made = TypeVar("_Made")
 _Asked = TypeVarTuple("_Asked")
 MOST_KNOWN = 512
@@ -119,7 +121,9 @@ def _in_groups(digits: str, style: NumberStyle) -> str:
 
 
 def once_a_style(make: Callable[[*_Asked], _Made]) -> Callable[[*_Asked], _Made]:
-    """What makes words with numbers, called once for each style they are asked for in: none gets the words of another.
+    """What makes words with numbers, called once for each style and language they are asked for in.
+
+    None gets the words of another.
 
     Args:
         make: pure; called with hashable arguments. Its last `MOST_KNOWN` answers are remembered.
@@ -130,10 +134,10 @@ def once_a_style(make: Callable[[*_Asked], _Made]) -> Callable[[*_Asked], _Made]
     """
 
     @lru_cache(maxsize=MOST_KNOWN)
-    def known(_: NumberStyle, *asked: *_Asked) -> _Made:
+    def known(_: NumberStyle, __: Catalog | None, *asked: *_Asked) -> _Made:
         return make(*asked)
 
     def in_style(*asked: *_Asked) -> _Made:
-        return known(current_style(), *asked)
+        return known(current_style(), current_catalog(), *asked)
 
     return in_style

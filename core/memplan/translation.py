@@ -9,13 +9,13 @@ and classes are marked there (`tr_later`) and translated where they are shown (`
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Protocol
 
 
-class Catalog(Protocol):
+class Catalog(Hashable, Protocol):
     """What knows the texts of a language; `gettext.GNUTranslations` is one."""
 
     def gettext(self, message: str, /) -> str:
@@ -43,6 +43,11 @@ def in_english() -> Iterator[None]:
         yield
     finally:
         _english.reset(token)
+
+
+def current_catalog() -> Catalog | None:
+    """What translates here; None where texts stay as they are."""
+    return None if _english.get() else _installed
 
 
 def tr(text: str) -> str:

@@ -13,6 +13,8 @@ from memplan import (
     estimate,
     export_scenario,
     install_catalog,
+    number,
+    once_a_style,
     tr,
     tr_later,
     tr_n,
@@ -54,6 +56,19 @@ def test_a_catalog_translates_and_what_is_marked_waits_for_it() -> None:
     assert tr("Undo") == "UNDO"
     assert tr_n("one way", "ways", 2) == "WAYS"
     assert (tr_later("Later"), translated(tr_later("Later"))) == ("Later", "LATER")
+
+
+def test_words_that_are_remembered_know_of_a_change_of_language() -> None:
+    words = once_a_style(lambda count: f"{number(count)} {tr('tokens')}")
+    assert words(4096) == "4,096 tokens"
+    install_catalog(Upper())
+    try:
+        assert words(4096) == "4,096 TOKENS"
+        with in_english():
+            assert words(4096) == "4,096 tokens"
+    finally:
+        install_catalog(None)
+    assert words(4096) == "4,096 tokens"
 
 
 @pytest.mark.usefixtures("in_capitals")
