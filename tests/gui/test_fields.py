@@ -226,7 +226,7 @@ def test_a_fraction_is_shown_as_per_cent(qtbot: QtBot) -> None:
     editor = FractionEdit()
     qtbot.addWidget(editor)
     editor.set_value(0.05)
-    assert editor.text() == "5 %"
+    assert editor.text() == "5%"
     heard = Heard(editor)
     editor.selectAll()
     qtbot.keyClicks(editor, "7.5%")

@@ -295,7 +295,7 @@ def test_amounts_of_memory_are_read_in_both_units() -> None:
 
 
 def test_fractions_are_read_as_per_cent() -> None:
-    # The field shows "5 %", so that a bare number can only mean per cent, below one as well.
+    # The field shows "5%", so that a bare number can only mean per cent, below one as well.
     assert parse_fraction("5%") == parse_fraction("5 %") == parse_fraction("5") == 0.05
     assert parse_fraction("0.5") == 0.005
     assert parse_fraction("1") == 0.01

@@ -60,7 +60,7 @@ def parse_fraction(text: str) -> float:
     """
     found = _FRACTION.match(plain_number(text))
     if not found:
-        words = tr("{text} is not a share in per cent; write 5 or {example} %.")
+        words = tr("{text} is not a share in per cent; write 5 or {example}%.")
         raise ValueError(words.format(text=repr(text.strip()), example=number(7.5, ".1f")))
     return round(float(found[1]) / 100, 12)
 
@@ -69,9 +69,9 @@ def fraction_text(value: float) -> str:
     """Write a fraction as per cent.
 
     >>> fraction_text(0.05), fraction_text(0.001)
-    ('5 %', '0.1 %')
+    ('5%', '0.1%')
     """
-    return f"{_six_figures(value * 100)} %"
+    return f"{_six_figures(value * 100)}%"
 
 
 def bytes_text(value: int, unit: Unit) -> str:
