@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from memplan import PREFERENCES, Preferences, Proposal, Scenario, make_fit, proposal_sentence, replaced, waterfall
-from memplan_gui.charts.front_marks import paint_front
+from memplan_gui.charts.front_marks import paint_front, time_ticks
 from memplan_gui.charts.waterfall_marks import paint_waterfall
 from memplan_gui.make_fit_view import MakeFitView
 from memplan_gui.presenters.make_fit import waterfall_chart
@@ -111,6 +111,20 @@ def test_a_way_can_be_chosen_in_the_chart_of_memory_against_time(window: Window,
     paint_front(painter, marks)
     painter.end()
     assert marks.point_at(marks.area.topLeft()) is None
+
+
+@pytest.mark.parametrize(
+    ("fastest", "slowest"), [(0.95, 1.35), (0.67, 3.2), (1.0, 1.1), (0.2, 14.0), (1.0, 1000.0), (0.98, 2.08)]
+)
+def test_times_are_marked_at_round_values(fastest: float, slowest: float) -> None:
+    times, decimals = time_ticks(fastest, slowest)
+    assert 2 <= len(times) <= 6
+    assert fastest <= times[0]
+    assert times[-1] <= slowest
+    step = times[1] - times[0]
+    assert f"{step:e}"[0] in "125"
+    assert [float(f"{time:.{decimals}f}") for time in times] == pytest.approx(times)
+    assert [time / step for time in times] == pytest.approx([round(time / step) for time in times])
 
 
 def test_what_must_stay_is_searched_with_and_remembered(window: Window, settings: Settings) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from PySide6.QtCore import QPointF, QRectF, Qt
@@ -10,7 +11,7 @@ from PySide6.QtGui import QPainter, QPen
 from memplan import format_bytes, number, tr
 from memplan_gui.charts.axis import axis_height, paint_axis, paint_grid
 from memplan_gui.charts.look import ChartLook
-from memplan_gui.charts.scale import Scale
+from memplan_gui.charts.scale import Scale, decimals_of, step_of
 from memplan_gui.presenters.make_fit import Front, FrontPoint
 
 TOP = 24.0
@@ -34,14 +35,29 @@ class FrontMarks:
 
     def place(self, point: FrontPoint) -> QPointF:
         """Where a way stands."""
-        share = (point.slowdown - self.fastest) / (self.slowest - self.fastest)
-        return QPointF(self.scale.x(point.need_bytes), self.area.bottom() - share * self.area.height())
+        return QPointF(self.scale.x(point.need_bytes), self.height_of(point.slowdown))
+
+    def height_of(self, time: float) -> float:
+        """Where so many times as much time stands."""
+        share = (time - self.fastest) / (self.slowest - self.fastest)
+        return self.area.bottom() - share * self.area.height()
 
     def point_at(self, place: QPointF) -> int | None:
         """The way nearest to a place, where it is near."""
         away = [(self.place(point) - place).manhattanLength() for point in self.front.points]
         nearest = min(range(len(away)), key=away.__getitem__, default=None)
         return nearest if nearest is not None and away[nearest] <= NEAR else None
+
+
+def time_ticks(fastest: float, slowest: float) -> tuple[list[float], int]:
+    """Round times between the ends, and how many decimals tell them apart.
+
+    >>> time_ticks(0.97, 1.34), time_ticks(0.6, 6.0)
+    (([1.0, 1.1, 1.2, 1.3], 1), ([2.0, 4.0, 6.0], 0))
+    """
+    step = step_of(slowest - fastest, LABELS)
+    first, last = math.ceil(fastest / step - 1e-9), math.floor(slowest / step + 1e-9)
+    return [round(at * step, 9) for at in range(first, last + 1)], decimals_of(step)
 
 
 def front_marks(front: Front, look: ChartLook, width: float, height: float, chosen: int) -> FrontMarks:
@@ -82,10 +98,12 @@ def paint_front(painter: QPainter, marks: FrontMarks) -> None:
 
 def _paint_times(painter: QPainter, marks: FrontMarks) -> None:
     look, area = marks.look, marks.area
-    for step in range(LABELS):
-        time = marks.fastest + (marks.slowest - marks.fastest) * step / (LABELS - 1)
-        y = area.bottom() - area.height() * step / (LABELS - 1)
-        text = (tr("{factor} × time") if step == LABELS - 1 else "{factor} ×").format(factor=number(time, ".2f"))
+    times, decimals = time_ticks(marks.fastest, marks.slowest)
+    for time in times:
+        y = marks.height_of(time)
+        text = (tr("{factor} × time") if time == times[-1] else "{factor} ×").format(
+            factor=number(time, f",.{decimals}f")
+        )
         painter.setPen(look.colour("muted"))
         height = look.height("caption")
         look.write(painter, "caption", text, QRectF(0, y - height / 2, area.left() - GAP, height), "right")

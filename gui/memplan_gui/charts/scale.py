@@ -51,11 +51,20 @@ def step_of(span: float, most: int) -> float:
     return float(f"{step:.6g}")
 
 
+def decimals_of(step: float) -> int:
+    """How many decimals tell multiples of a step apart.
+
+    >>> decimals_of(20.0), decimals_of(0.5), decimals_of(0.02)
+    (0, 1, 2)
+    """
+    return max(0, -math.floor(math.log10(step) + 1e-9))
+
+
 def value_ticks(low: float, high: float, unit: Unit, most: int) -> list[Tick]:
     """Ticks at round values of the unit; the last label names it."""
     size = UNIT_BYTES[unit]
     step = step_of((high - low) / size, most)
-    decimals = max(0, -math.floor(math.log10(step) + 1e-9))
+    decimals = decimals_of(step)
     first, last = math.ceil(low / size / step - 1e-9), math.floor(high / size / step + 1e-9)
     ticks = [Tick(at * step * size, grouped(at * step, decimals)) for at in range(first, last + 1)]
     end = low + (high - low) * LABELLED
