@@ -19,7 +19,7 @@ from pytestqt.qtbot import QtBot
 
 from memplan import GIB, TERM_LOOKS, Estimate, Measurement, MemplanError
 from memplan_gui.charts.export import Paint, export, image_of, pdf_bytes, png_bytes, svg_bytes
-from memplan_gui.charts.legend import BEYOND, NEED, legend_texts, place_entries
+from memplan_gui.charts.legend import BETWEEN, BEYOND, GAP, NEED, SWATCH, legend_texts, lines_of, place_entries
 from memplan_gui.charts.look import ChartLook, chart_fonts, hatch, paper_look
 from memplan_gui.charts.picture import PICTURE_SIZE
 from memplan_gui.charts.scale import Scale
@@ -107,6 +107,21 @@ def test_the_legend_is_in_stack_order_and_wraps(estimate: Estimate, look: ChartL
     narrow = place_entries(texts, look, 200)
     assert [entry.text for entry in narrow] == texts
     assert narrow[-1].line > 1
+
+
+@pytest.mark.parametrize("width", range(250, 1000, 50))
+def test_lines_of_the_legend_are_about_equally_long(estimate: Estimate, look: ChartLook, width: int) -> None:
+    """No line is as empty as to take the last entry of the line above, in a legend of no more lines than it needs."""
+    texts = legend_texts(stack_chart(estimate, "gib"))
+    placed = place_entries(texts, look, width)
+    widths = [SWATCH + GAP + look.width("caption", text) for text in texts]
+    assert placed[-1].line == lines_of(widths, width)[-1]
+    ends = [entry.left + needed for entry, needed in zip(placed, widths, strict=True)]
+    assert max(ends) <= width
+    last = [at for at, entry in enumerate(placed) if entry.line == placed[-1].line]
+    if placed[-1].line:
+        moved = widths[last[0] - 1]
+        assert ends[last[-1]] + BETWEEN + moved >= max(ends), "the last line has room for one more of those above"
 
 
 def test_svg_has_text_as_text_and_a_bar_for_each_segment(paint: Paint, estimate: Estimate) -> None:

@@ -50,15 +50,34 @@ def paint_diamond(painter: QPainter, look: ChartLook, centre: QPointF) -> None:
 
 
 def place_entries(texts: Sequence[str], look: ChartLook, width: float) -> list[Entry]:
-    """Put entries side by side, in as many lines as they take."""
-    entries, left, line = [], 0.0, 0
-    for text in texts:
-        needed = SWATCH + GAP + look.width("caption", translated(text))
-        if left and left + needed > width:
-            left, line = 0.0, line + 1
+    """Put entries side by side, in as few lines as they take, and those about equally long: none stands alone."""
+    widths = [SWATCH + GAP + look.width("caption", translated(text)) for text in texts]
+    wanted = lines_of(widths, width)
+    if wanted and wanted[-1]:
+        ends = range(1, len(widths) + 1)
+        rooms = sorted(sum(widths[start:end]) + BETWEEN * (end - 1 - start) for end in ends for start in range(end))
+        wanted = next(lines for room in rooms if (lines := lines_of(widths, room))[-1] == wanted[-1])
+    entries, left = [], 0.0
+    for at, (text, needed, line) in enumerate(zip(texts, widths, wanted, strict=True)):
+        left = left if at and wanted[at - 1] == line else 0.0
         entries.append(Entry(text, left, line))
         left += needed + BETWEEN
     return entries
+
+
+def lines_of(widths: Sequence[float], room: float) -> list[int]:
+    """The line of each entry, where a line takes as many as it has room for, and one at least.
+
+    >>> lines_of([100, 50, 80, 40], 200)
+    [0, 0, 1, 1]
+    """
+    lines, left, line = [], 0.0, 0
+    for needed in widths:
+        if left and left + needed > room:
+            left, line = 0.0, line + 1
+        lines.append(line)
+        left += needed + BETWEEN
+    return lines
 
 
 def legend_height(entries: Sequence[Entry], look: ChartLook) -> float:
