@@ -12,7 +12,7 @@ from memplan.estimate import estimate
 from memplan.plan.edit import replaced
 from memplan.plan.scenario import Plan, Scenario
 from memplan.report import report
-from memplan.report.bars import stacked_bars
+from memplan.report.bars import legend, stacked_bars
 from memplan.report.html import as_html
 from memplan.report.tables import instant_table
 from memplan.term_looks import TERM_LOOKS
@@ -110,6 +110,23 @@ def test_what_is_beyond_usable_is_marked_and_nothing_else() -> None:
 
     assert not marked(SCENARIO)
     assert marked(replaced(SCENARIO, "training.micro_batch", 256))
+
+
+def test_the_chart_s_colours_are_named_under_it() -> None:
+    """The terms that have a part of a bar, in stack order; what is beyond usable where something is."""
+    for scenario in (SCENARIO, replaced(SCENARIO, "training.micro_batch", 256)):
+        found = estimate(scenario)
+        table = instant_table(found)
+        root = ET.fromstring(legend(found, table))
+        named = ["".join(entry.itertext()) for entry in root]
+        over = any(table.total_bytes(column) > found.usable_bytes for column in range(len(table.instants)))
+        drawn = [term for term in table.terms if any(one.bytes_by_term.get(term) for one in table.instants)]
+        assert named == [*drawn, *(["beyond usable"] if over else [])]
+        assert legend(found, table) in page_of(scenario)
+        colours = [swatch.get("style", "") for swatch in root.iter("span") if "swatch" in swatch.get("class", "")]
+        assert [TERM_LOOKS[term].colour in style for term, style in zip(drawn, colours, strict=False)] == [True] * len(
+            drawn
+        )
 
 
 def test_the_same_plan_gives_the_same_page() -> None:

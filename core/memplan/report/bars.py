@@ -26,7 +26,7 @@ def stacked_bars(estimate: Estimate, table: InstantTable, unit: Unit) -> str:
     >>> stacked_bars(found, instant_table(found), "gib").startswith("<svg ")
     True
     """
-    columns = range(len(table.instants))
+    columns = _all(table)
     longest = max(table.total_bytes(column) for column in columns)
     scale = (WIDTH - _LEFT - _RIGHT) / max(longest, estimate.usable_bytes * 1.02, 1)
     height = _TOP + _ROW * len(table.instants) + 6
@@ -39,6 +39,20 @@ def stacked_bars(estimate: Estimate, table: InstantTable, unit: Unit) -> str:
         parts += _bar(estimate, table, column, scale, unit)
     parts += _usable_line(estimate, scale, height, unit)
     return "\n".join([*parts, "</svg>"])
+
+
+def legend(estimate: Estimate, table: InstantTable) -> str:
+    """What the chart's colours mean, in stack order, and how it marks what the device does not have."""
+    shown = [term for term in table.terms if any(table.bytes_at(term, column) for column in _all(table))]
+    entries = [f"{swatch(term)}{escape(term)}" for term in shown]
+    if any(table.total_bytes(column) > estimate.usable_bytes for column in _all(table)):
+        entries.append('<span class="swatch beyond"></span>beyond usable')
+    return f'<p class="legend">{" ".join(f"<span>{entry}</span>" for entry in entries)}</p>'
+
+
+def _all(table: InstantTable) -> range:
+    """The columns of the table: a bar each."""
+    return range(len(table.instants))
 
 
 def swatch(term: TermName) -> str:

@@ -10,7 +10,7 @@ from memplan.levers import lever_offers, useful_offers
 from memplan.nearest_evidence import evidence_differences, nearest_evidence
 from memplan.plan.scenario import Plan, Scenario
 from memplan.printable import printable, printable_lines
-from memplan.report.bars import stacked_bars, swatch
+from memplan.report.bars import legend, stacked_bars, swatch
 from memplan.report.page_style import PAGE_STYLE
 from memplan.report.set_up import set_up_lines, warning_lines
 from memplan.report.tables import InstantTable, instant_table
@@ -52,6 +52,7 @@ def _scenario(scenario: Scenario, estimate: Estimate, unit: Unit) -> str:
         f"<h2>{_text(scenario.name)}</h2>",
         f'<p class="verdict {estimate.verdict}"><strong>{_text(word)}</strong> {_text(rest)}</p>',
         stacked_bars(estimate, table, unit),
+        legend(estimate, table),
         _definitions(lines),
         f"<h3>Levers: what each changes of the need</h3>{_levers(scenario, estimate, unit)}",
         f"<h3>Memory at each instant, in {UNIT_NAMES[unit]}</h3>{_instants(table, unit)}",

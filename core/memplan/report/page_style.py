@@ -27,6 +27,9 @@ table { border-collapse: collapse; width: 100%; } th { color: var(--muted); font
 th, td { padding: .25rem .6rem; border-bottom: 1px solid var(--line); vertical-align: top; }
 .figure { text-align: right; white-space: nowrap; }
 .swatch { display: inline-block; width: .7em; height: .7em; margin-right: .5em; outline: 1px solid var(--text); }
-.kin { background-image: repeating-linear-gradient(45deg, #000 0 1px, transparent 1px 4px); }
+.legend { display: flex; flex-wrap: wrap; gap: .1rem 1.2rem; margin-top: .3rem; color: var(--muted);
+  font-size: .85rem; }
+.beyond { outline: 2px solid var(--over); }
+.kin { background-image: repeating-linear-gradient(135deg, #000 0 1px, transparent 1px 4px); }
 footer { margin-top: 3rem; color: var(--muted); font-size: .85rem; }
 """
