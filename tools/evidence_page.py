@@ -9,6 +9,8 @@ from memplan.evidence import (
     EvidenceGroup,
     EvidenceRow,
     MeasuredEvidence,
+    case_title,
+    error_words,
     evidence_groups,
     figure_of,
 )
@@ -88,6 +90,8 @@ def page(traced: Sequence[EvidenceRow], measured: MeasuredEvidence) -> str:
         _every_instant(traced),
         "### By set-up\n",
         _groups("Set-up", evidence_groups(traced, "set_up")),
+        "### By source\n",
+        _groups("Source", evidence_groups(traced, "source")),
         "### By family\n",
         _groups("Family", evidence_groups(traced, "family")),
         "### Furthest off\n",
@@ -116,20 +120,15 @@ def _every_instant(rows: Sequence[EvidenceRow]) -> str:
     table = []
     for instant, figure in group.figures.items():
         worst = max(rows, key=lambda row, name=instant: abs(row.errors[name]))  # type: ignore[misc]
-        table.append([instant, _percent(figure.median), _percent(figure.high), _percent(figure.worst), worst.id])
+        figures = [_percent(one) for one in (figure.median, figure.high, figure.worst)]
+        table.append([_words(instant), *figures, worst.title])
     return _table(["Instant", "Median", "95%", "Worst", "Worst case"], table, right=(1, 2, 3))
 
 
 def _groups(title: str, groups: Iterable[EvidenceGroup], columns: Mapping[str, str] = COLUMNS) -> str:
-    header = [title, "Cases", *columns.values(), "Worst case", "Source"]
+    header = [title, "Cases", *columns.values(), "Worst case"]
     rows = [
-        [
-            group.name,
-            str(group.cases),
-            *(_pair(group.figures[instant]) for instant in columns),
-            _worst(group),
-            ", ".join(group.sources),
-        ]
+        [group.name, str(group.cases), *(_pair(group.figures[instant]) for instant in columns), _worst(group)]
         for group in groups
     ]
     return _table(header, rows, right=range(1, 2 + len(columns)))
@@ -137,16 +136,16 @@ def _groups(title: str, groups: Iterable[EvidenceGroup], columns: Mapping[str, s
 
 def _runs(title: str, groups: Iterable[EvidenceGroup]) -> str:
     rows = [
-        [group.name, str(group.cases), _pair(group.figures["peak"]), group.worst_case, ", ".join(group.sources)]
-        for group in groups
+        [group.name, str(group.cases), _pair(group.figures["peak"]), case_title(group.worst_case)] for group in groups
     ]
-    return _table([title, "Runs", "Allocated", "Worst case", "Source"], rows, right=(1, 2))
+    return _table([title, "Runs", "Allocated", "Worst case"], rows, right=(1, 2))
 
 
 def _furthest(rows: Sequence[EvidenceRow]) -> str:
     worst = sorted(rows, key=lambda row: -abs(row.worst[1]))[:FURTHEST]
     table = [
-        [row.id, row.family, row.set_up, row.worst[0], f"{row.worst[1]:+.2%}", f"{row.error:+.2%}"] for row in worst
+        [row.title, row.family, row.set_up, _words(row.worst[0]), *map(error_words, (row.worst[1], row.error))]
+        for row in worst
     ]
     return _table(["Case", "Family", "Set-up", "Instant", "There", "Peak"], table, right=(4, 5))
 
@@ -181,11 +180,17 @@ def _bands(measured: MeasuredEvidence) -> str:
 
 
 def _worst(group: EvidenceGroup) -> str:
-    return f"{group.worst_case} ({group.worst_instant}, {_percent(group.figures[group.worst_instant].worst)})"
+    worst = _percent(group.figures[group.worst_instant].worst)
+    return f"{case_title(group.worst_case)} ({_words(group.worst_instant)}, {worst})"
+
+
+def _words(instant: str) -> str:
+    """An instant as people read it; a narrow column can break it."""
+    return instant.replace("_", " ")
 
 
 def _pair(figure: EvidenceFigure) -> str:
-    return f"{_percent(figure.median)} / {_percent(figure.worst)}"
+    return f"{_percent(figure.median)}\u00a0/\u00a0{_percent(figure.worst)}"  # never on two lines
 
 
 def _percent(error: float) -> str:
