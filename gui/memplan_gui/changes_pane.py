@@ -7,7 +7,7 @@ from functools import partial
 
 from PySide6.QtCore import Signal
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QHeaderView, QWidget
+from PySide6.QtWidgets import QWidget
 
 from memplan import CHANGES_ORDER, Change, MemplanError, Scenario, Unit, changes_between, tr, tr_later, translated
 from memplan_gui.answers import mistake_words
@@ -27,8 +27,6 @@ from memplan_gui.showing import Showing
 from memplan_gui.theme import Theme
 from memplan_gui.waterfall_picture import WaterfallPicture
 
-WIDTHS = (180, 130, 130, 124, 112, 160)
-WITH_WORDS = 3
 """Columns that share what room there is beside."""
 LEAST_TABLE = 96
 LEAST_CHART = 80
@@ -111,7 +109,7 @@ class ChangesPane(QWidget):
         self.steps = PlainModel(CHANGE_TITLES, theme)
         self.table = FigureTable(tr("What each change contributes to the peak"), self.steps, theme)
         self.table.setMinimumHeight(scaled(LEAST_TABLE))
-        self.table.horizontalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
+        self.table.share_columns()
         self._bars = Scroller(self.picture)
         self._order = label(translated(CHANGES_ORDER), "caption", wraps=True)
         whole = self._whole = column(self, spacing=8)
@@ -178,10 +176,6 @@ class ChangesPane(QWidget):
         room = self._height - self._pair.height() - words - self.table.minimumHeight() - 4 * self._whole.spacing()
         self._bars.setMinimumHeight(min(wanted, max(room, scaled(LEAST_CHART))))
         self._bars.setMaximumHeight(wanted)
-        widths = [scaled(width) for width in WIDTHS]
-        spare = max(0, self.table.viewport().width() - sum(widths)) // WITH_WORDS
-        for position, width in enumerate(widths):
-            self.table.setColumnWidth(position, width + (spare if position < WITH_WORDS else 0))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Share the height anew."""

@@ -42,6 +42,7 @@ class BreakdownView(FigureTable):
         header = self.horizontalHeader()
         header.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
         header.setStretchLastSection(False)
+        self.break_headings()
         self.verticalHeader().setVisible(True)
         self.verticalHeader().setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
         self.clicked.connect(self._ask)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt
-from PySide6.QtWidgets import QAbstractItemView, QHeaderView
+from PySide6.QtWidgets import QAbstractItemView
 
 from memplan import MemplanError, Scenario, Unit, once_a_style, tr, tr_later
 from memplan_gui.figure_table import FigureTable
@@ -34,10 +34,6 @@ from memplan_gui.views import AnswerView
 Index = QModelIndex | QPersistentModelIndex
 DETAIL_LINES = 4
 LEAST_TABLE = 104
-WIDTHS: dict[bool, tuple[int, ...]] = {True: (210, 74, 108, 84, 76, 230, 130), False: (290, 74, 66, 74, 74, 74, 180)}
-"""Of the columns: of the nearest cases, and of groups."""
-WIDEST = 5
-"""What is different in a nearest case: it takes the room that there is."""
 
 
 class EvidenceModel(QAbstractTableModel):
@@ -118,6 +114,7 @@ class EvidenceView(AnswerView):
         self.table.setMinimumHeight(scaled(LEAST_TABLE))
         self.table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
         self.table.horizontalHeader().setMinimumSectionSize(50)
+        self.table.share_columns()
         self.detail_title = label("", "section", wraps=True)
         self.detail = label("", "caption", wraps=True, selectable=True)
         self._arrange()
@@ -166,18 +163,10 @@ class EvidenceView(AnswerView):
             self.sentence.setText(self._answer.problem)
             is_other = self.cases.show(_no_table)
         if is_other:
-            self._lay_out(mode)
+            self._point_at_own()
         self.setAccessibleDescription(self.sentence.text())
 
-    def _lay_out(self, mode: Mode) -> None:
-        header, of_cases, count = self.table.horizontalHeader(), mode == "nearest", self.cases.columnCount()
-        modes = QHeaderView.ResizeMode
-        header.setStretchLastSection(not of_cases)
-        for position, width in enumerate(WIDTHS[of_cases][:count]):
-            header.setSectionResizeMode(
-                position, modes.Stretch if of_cases and position == WIDEST else modes.Interactive
-            )
-            header.resizeSection(position, max(scaled(width), self.table.least_width(position)))
+    def _point_at_own(self) -> None:
         own = next((at for at, line in enumerate(self.cases.table.lines) if line.is_own), 0)
         self.table.setCurrentIndex(self.cases.index(own, 0))
         self.table.scrollTo(self.cases.index(own, 0), QAbstractItemView.ScrollHint.PositionAtCenter)

@@ -3,7 +3,16 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QAbstractItemModel, QLineF, QModelIndex, QPersistentModelIndex, QRect, QSize, Qt
-from PySide6.QtGui import QFocusEvent, QFont, QGuiApplication, QKeyEvent, QKeySequence, QPainter
+from PySide6.QtGui import (
+    QFocusEvent,
+    QFont,
+    QFontMetrics,
+    QGuiApplication,
+    QKeyEvent,
+    QKeySequence,
+    QPainter,
+    QResizeEvent,
+)
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QHeaderView,
@@ -14,12 +23,17 @@ from PySide6.QtWidgets import (
 )
 
 from memplan import plain_numbers
+from memplan_gui.column_widths import shared_widths
 from memplan_gui.pieces import scaled
 from memplan_gui.theme import Theme
 
 PADDING = 11
 ROW_HEIGHT = 26
 LEAST_ROWS = 4
+LEAST_WORDS, LEAST_FIRST = 90, 170
+"""Words are cut to this where there is no room for them; in the first column, which says what a row is, to that."""
+MOST_MEASURED = 300
+"""Rows that decide how wide a column is."""
 MOST_TEXTS = 5000
 """Cut texts that are remembered: a table is painted again and again with the same ones."""
 # As numbers: Python's flags take as long to compare as the rest of a cell takes to paint.
@@ -114,6 +128,74 @@ class FigureTable(QTableView):
         self.horizontalHeader().setHighlightSections(False)
         self.horizontalHeader().setTextElideMode(Qt.TextElideMode.ElideRight)  # the whole heading is its tooltip
         self.horizontalHeader().setStretchLastSection(True)
+        self._are_alike = self._is_sharing = self._is_by_hand = False
+        self._headings: list[str] = []
+        self._wanted: list[int] = []
+        self._figures: list[bool] = []
+
+    def share_columns(self, *, alike: bool = False) -> None:
+        """From now on columns share the width by what they hold: words may be cut, figures and headings may not.
+
+        Args:
+            alike: what is left is shared by all of them, and not by those with words alone.
+        """
+        self._are_alike = alike
+        header = self.horizontalHeader()
+        header.setStretchLastSection(False)
+        header.setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
+        header.sectionResized.connect(self._resized)
+        self.model().modelReset.connect(self._measure)
+        self.model().dataChanged.connect(self._measure)
+        self._measure()
+
+    def _measure(self, *_: object) -> None:
+        """What columns hold is measured when it changes. A width that a person gave stays for the same columns."""
+        columns = [self._column(position) for position in range(self.model().columnCount())]
+        if [heading for heading, _, _ in columns] != self._headings:
+            self._headings, self._is_by_hand = [heading for heading, _, _ in columns], False
+        self._wanted = [width for _, width, _ in columns]
+        self._figures = [is_figure for _, _, is_figure in columns]
+        self._share_width()
+
+    def _column(self, position: int) -> tuple[str, int, bool]:
+        """A column's heading, the width of what it holds, and whether that is figures."""
+        model, across, show = self.model(), Qt.Orientation.Horizontal, Qt.ItemDataRole.DisplayRole
+        heading = str(model.headerData(position, across, show) or "")
+        widest = self.horizontalHeader().fontMetrics().horizontalAdvance(heading)
+        metrics: dict[int, QFontMetrics] = {}
+        for at in range(min(model.rowCount(), MOST_MEASURED)):
+            index = model.index(at, position)
+            font = model.data(index, Qt.ItemDataRole.FontRole) or self.font()
+            weight = int(font.weight())
+            if weight not in metrics:
+                metrics[weight] = QFontMetrics(font)
+            widest = max(widest, metrics[weight].horizontalAdvance(str(model.data(index, show) or "")))
+        side = model.headerData(position, across, Qt.ItemDataRole.TextAlignmentRole)
+        return heading, widest + 2 * PADDING + 2, bool(side is not None and side & Qt.AlignmentFlag.AlignRight)
+
+    def _share_width(self) -> None:
+        if self._is_by_hand or not self._wanted:
+            return
+        metrics = self.horizontalHeader().fontMetrics()
+        words = [position for position, is_figure in enumerate(self._figures) if not is_figure]
+        least = list(self._wanted)
+        for position in words:
+            heading = metrics.horizontalAdvance(self._headings[position]) + 2 * PADDING + 2
+            least[position] = min(
+                self._wanted[position], max(heading, scaled(LEAST_WORDS if position else LEAST_FIRST))
+            )
+        growing = list(range(len(least))) if self._are_alike or not words else words
+        self._is_sharing = True
+        for position, width in enumerate(shared_widths(self._wanted, least, growing, self.viewport().width())):
+            self.setColumnWidth(position, width)
+        self._is_sharing = False
+
+    def _resized(self, *_: object) -> None:
+        self._is_by_hand = self._is_by_hand or not self._is_sharing
+
+    def break_headings(self) -> None:
+        """Headings have lines of their own. Qt counts both lines of one as one, and would cut it where it has room."""
+        self.horizontalHeader().setTextElideMode(Qt.TextElideMode.ElideNone)
 
     def least_width(self, position: int) -> int:
         """The width at which no word of a column's heading is broken."""
@@ -132,6 +214,11 @@ class FigureTable(QTableView):
     def sizeHint(self) -> QSize:
         """As little as it can be read at: more is what the view has to spare."""
         return QSize(super().sizeHint().width(), max(self.minimumHeight(), scaled(LEAST_ROWS * ROW_HEIGHT)))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Share the width anew."""
+        super().resizeEvent(event)
+        self._share_width()
 
     def focusInEvent(self, event: QFocusEvent) -> None:
         """The cell that the keyboard comes to is in sight."""

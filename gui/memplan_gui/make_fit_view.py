@@ -9,7 +9,6 @@ from PySide6.QtGui import QHideEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QHBoxLayout,
-    QHeaderView,
     QPushButton,
     QTabWidget,
 )
@@ -62,8 +61,6 @@ from memplan_gui.theme import Theme
 from memplan_gui.views import AnswerView
 from memplan_gui.waterfall_picture import WaterfallPicture
 
-WAY_WIDTHS = (100, 100, 124)
-STEP_WIDTHS = (190, 100, 100, 170)
 CHART_SHARE, TABLE_SHARE = 3, 2
 LEAST_TABLE = 96
 MISSES = tr_later("This way does not fit either")
@@ -112,14 +109,9 @@ class MakeFitView(AnswerView):
         tables.setMinimumHeight(scaled(LEAST_TABLE))
         tables.setAccessibleName(tr("The ways in figures"))
         tables.tabBar().setAccessibleName(tr("The ways in figures"))
-        for table, title, widths in (
-            (self.way_table, tr("Ways"), WAY_WIDTHS),
-            (self.step_table, tr("Lever by lever"), STEP_WIDTHS),
-        ):
+        for table, title in ((self.way_table, tr("Ways")), (self.step_table, tr("Lever by lever"))):
             tables.addTab(table, title)
-            for position, width in enumerate(widths):
-                table.setColumnWidth(position, scaled(width))
-            table.horizontalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
+            table.share_columns()
         tables.addTab(self.front, tr("Memory against time"))
         self.way_table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
         self.way_table.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, QSize, Qt
-from PySide6.QtWidgets import QHeaderView, QStackedWidget
+from PySide6.QtWidgets import QStackedWidget
 
 from memplan import (
     Estimate,
@@ -29,7 +29,7 @@ from memplan_gui.document import PlanDocument
 from memplan_gui.figure_table import FigureTable
 from memplan_gui.flow_row import FlowRow
 from memplan_gui.map_chart import MapPlot
-from memplan_gui.pieces import column, label, scaled, tool_button
+from memplan_gui.pieces import column, label, tool_button
 from memplan_gui.presenters import memory_map as words
 from memplan_gui.presenters.answer import Answer
 from memplan_gui.presenters.labels import picture_subtitle
@@ -117,9 +117,7 @@ class MapView(AnswerView):
         self.plot = MapPlot(theme)
         self.figures = MapModel(theme)
         self.table = FigureTable(tr("Map of micro-batch and sequence length, in figures"), self.figures, theme)
-        self.table.horizontalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Stretch)
-        self.table.horizontalHeader().setStretchLastSection(False)
-        self.table.horizontalHeader().setMinimumSectionSize(scaled(76))
+        self.table.share_columns(alike=True)
         self.limits = Segmented(tr("Micro-batch up to"), [(str(limit), str(limit)) for limit in words.BATCH_LIMITS])
         self.kinds = Segmented(tr("Show the map as"), KINDS)
         self.kinds.set_value("chart")

@@ -1,0 +1,120 @@
+"""Columns share a table's width: headings and figures are whole at every width, words wherever there is room."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QFontMetrics
+from PySide6.QtWidgets import QApplication, QTabWidget
+
+from memplan import load_plan, resource
+from memplan_gui.column_widths import shared_widths
+from memplan_gui.document import PlanDocument
+from memplan_gui.figure_table import PADDING, FigureTable
+from memplan_gui.window import Window
+from tests.gui.looking import look_at
+
+ACROSS, SHOWN = Qt.Orientation.Horizontal, Qt.ItemDataRole.DisplayRole
+SHARING = (
+    *("Evidence: Nearest", "Evidence: Set-ups", "Evidence: Families", "Evidence: Sources"),
+    *("Compare: Change by change", "Map: Table", "Make it fit"),
+)
+
+
+@pytest.fixture
+def example(open_window: Callable[..., Window]) -> Window:
+    return open_window(PlanDocument(load_plan(resource("examples", "llama-3.1-8b.memplan"))))
+
+
+def tables_in_front(window: Window, title: str) -> list[FigureTable]:
+    """The tables of a view, each of its tabs brought to the front once."""
+    view = look_at(window, title)
+    tables = []
+    for tabs in view.findChildren(QTabWidget) or [None]:
+        for at in range(tabs.count() if tabs else 1):
+            if tabs:
+                tabs.setCurrentIndex(at)
+                QApplication.processEvents()
+            tables += [one for one in view.findChildren(FigureTable) if one.isVisible()]
+    return tables
+
+
+def cut_in(table: FigureTable, *, words: bool) -> list[str]:
+    """Headings and figures that are wider than their column; words too, where they are asked for."""
+    model, heading_metrics, found = table.model(), table.horizontalHeader().fontMetrics(), []
+    for column in range(model.columnCount()):
+        heading, room = str(model.headerData(column, ACROSS) or ""), table.columnWidth(column) - 2 * PADDING
+        if heading_metrics.horizontalAdvance(heading) > room:
+            found.append(heading)
+        side = model.headerData(column, ACROSS, Qt.ItemDataRole.TextAlignmentRole)
+        if not words and not side & Qt.AlignmentFlag.AlignRight:
+            continue
+        for row in range(model.rowCount()):
+            index = model.index(row, column)
+            text, font = str(model.data(index, SHOWN) or ""), model.data(index, Qt.ItemDataRole.FontRole)
+            if QFontMetrics(font).horizontalAdvance(text) > room:
+                found.append(f"{heading}: {text}")
+    return found
+
+
+@pytest.mark.parametrize("title", SHARING)
+@pytest.mark.parametrize("width", [960, 1280, 1600])
+def test_headings_and_figures_are_whole(example: Window, title: str, width: int) -> None:
+    example.resize(width, 800)
+    tables = tables_in_front(example, title)
+    assert tables
+    assert [cut for table in tables for cut in cut_in(table, words=False)] == []
+
+
+def test_words_are_whole_where_there_is_room(example: Window) -> None:
+    """At 1280 pixels sources of the evidence and names of changes have it; what does not is in the tooltip."""
+    example.resize(1280, 800)
+    (changes,) = tables_in_front(example, "Compare: Change by change")
+    assert cut_in(changes, words=True) == []
+    (nearest,) = tables_in_front(example, "Evidence: Nearest")
+    assert not [cut for cut in cut_in(nearest, words=True) if cut.startswith(("Source", "Kind"))]
+
+
+def test_columns_fill_the_table(example: Window) -> None:
+    example.resize(1600, 800)
+    for title in SHARING:
+        for table in tables_in_front(example, title):
+            assert table.horizontalHeader().length() == table.viewport().width(), title
+
+
+def test_a_width_given_by_hand_stays_until_columns_are_others(example: Window) -> None:
+    (table,) = tables_in_front(example, "Evidence: Nearest")
+    table.setColumnWidth(0, 333)
+    example.document.edit("scenarios[0].training.sequence_length", 4096)
+    look_at(example, "Evidence: Nearest")
+    example.resize(1400, 800)
+    QApplication.processEvents()
+    assert table.columnWidth(0) == 333
+    tables_in_front(example, "Evidence: Families")
+    assert table.columnWidth(0) != 333
+
+
+@pytest.mark.parametrize("title", ["Timeline: Table", "Memory"])
+def test_a_heading_of_two_lines_is_not_cut_as_one(example: Window, title: str) -> None:
+    """Qt cuts a text of two lines where both do not fit side by side, unless nothing is cut."""
+    example.resize(960, 600)
+    look_at(example, title)
+    broken = [
+        table
+        for table in example.findChildren(FigureTable)
+        if table.isVisible()
+        and any("\n" in str(table.model().headerData(at, ACROSS)) for at in range(table.model().columnCount()))
+    ]
+    assert broken
+    for table in broken:
+        assert table.horizontalHeader().textElideMode() == Qt.TextElideMode.ElideNone
+
+
+@pytest.mark.parametrize("room", [0, 150, 260, 320, 1000])
+def test_shares_keep_what_they_promise(room: int) -> None:
+    wanted, least = [120, 60, 300, 80], [90, 60, 90, 80]
+    widths = shared_widths(wanted, least, [0, 2], room)
+    assert all(width >= keep for width, keep in zip(widths, least, strict=True))
+    assert sum(widths) == max(room, sum(least))
