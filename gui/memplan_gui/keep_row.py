@@ -3,60 +3,48 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QIcon, QResizeEvent
-from PySide6.QtWidgets import QGridLayout, QSizePolicy, QToolButton, QWidget
+from PySide6.QtGui import QIcon, QPixmap
+from PySide6.QtWidgets import QToolButton
 
 from memplan import PREFERENCE_TITLES, PREFERENCE_WORDS, PREFERENCES, Preference, tr, translated
+from memplan_gui.flow_row import FlowRow
 from memplan_gui.icons import icon
-from memplan_gui.lever_strip import even_columns
-from memplan_gui.pieces import scaled, tip, tool_button
+from memplan_gui.pieces import SMALL_ICON, scaled, tip, tool_button
 from memplan_gui.theme import Theme
 
-KEEP_WIDTH = 104
-LEAST_WIDTH = 80
-GAP = 8
 
-
-class KeepRow(QWidget):
-    """What must stay as it is: a toggle for each, in as many columns as there is room for."""
+class KeepRow(FlowRow):
+    """What must stay as it is: a toggle for each, as wide as its words."""
 
     def __init__(self, theme: Theme) -> None:
-        super().__init__()
+        self.toggles = {one: _toggle(one) for one in PREFERENCES}
+        super().__init__(tuple(self.toggles.values()))
         self._theme = theme
         self.setAccessibleName(tr("What must stay as it is"))
-        self.toggles: dict[Preference, QToolButton] = {}
-        self._grid = QGridLayout(self)
-        self._grid.setSpacing(GAP)
-        self._grid.setContentsMargins(0, 0, 0, 0)
-        self._columns = 0
-        for one in PREFERENCES:
-            title = translated(PREFERENCE_TITLES[one])
-            toggle = tool_button("button", tr("Keep: {what}").format(what=title), text=title, checkable=True)
-            toggle.setToolTip(tip(translated(PREFERENCE_WORDS[one])))
-            toggle.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-            toggle.setMinimumWidth(LEAST_WIDTH)  # otherwise all in one row would keep the window from narrowing
-            toggle.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+        for toggle in self.toggles.values():
             toggle.toggled.connect(self._draw)
-            self.toggles[one] = toggle
         theme.changed.connect(self._draw)
-        self._place(len(self.toggles))
+        self._draw()
 
     def _draw(self) -> None:
-        """Mark what is kept: its fill alone looks much like the ring of the keyboard's place."""
-        tick = icon("check", self._theme.colour("accent"))
-        for toggle in self.toggles.values():
-            toggle.setIcon(tick if toggle.isChecked() else QIcon())
+        """Mark what is kept: its fill alone looks much like the ring of the keyboard's place.
 
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        """Place the toggles anew when more or fewer fit side by side; text decides how low they may become."""
+        The tick's room stays where there is none, so that no toggle moves.
+        """
+        tick, none = icon("check", self._theme.colour("accent")), _no_tick()
         for toggle in self.toggles.values():
-            toggle.setMinimumHeight(toggle.sizeHint().height())
-        widest = max(toggle.sizeHint().width() for toggle in self.toggles.values())
-        needed = max(scaled(KEEP_WIDTH), widest) + GAP
-        self._place(even_columns(len(self.toggles), (self.width() + GAP) // needed))
+            toggle.setIcon(tick if toggle.isChecked() else none)
 
-    def _place(self, columns: int) -> None:
-        if columns != self._columns:
-            self._columns = columns
-            for position, toggle in enumerate(self.toggles.values()):
-                self._grid.addWidget(toggle, position // columns, position % columns)
+
+def _toggle(one: Preference) -> QToolButton:
+    title = translated(PREFERENCE_TITLES[one])
+    toggle = tool_button("button", tr("Keep: {what}").format(what=title), text=title, checkable=True)
+    toggle.setToolTip(tip(translated(PREFERENCE_WORDS[one])))
+    toggle.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+    return toggle
+
+
+def _no_tick() -> QIcon:
+    room = QPixmap(scaled(SMALL_ICON), scaled(SMALL_ICON))
+    room.fill(Qt.GlobalColor.transparent)
+    return QIcon(room)

@@ -278,5 +278,12 @@ def test_the_way_that_is_proposed_is_in_sight(window: Window) -> None:
 
 def test_what_is_kept_has_a_tick(window: Window) -> None:
     view = on_small_card(window)
+    toggle = view.keep.toggles["method"]
+    assert toggle.isChecked()
+    width = toggle.sizeHint().width()
     for toggle in view.keep.toggles.values():
-        assert toggle.icon().isNull() != toggle.isChecked()
+        image = toggle.icon().pixmap(16, 16).toImage()
+        inked = any(image.pixelColor(x, y).alpha() for x in range(image.width()) for y in range(image.height()))
+        assert inked == toggle.isChecked()
+    view.keep.toggles["method"].click()
+    assert view.keep.toggles["method"].sizeHint().width() == width, "nothing moves when one of them is let go"
