@@ -60,7 +60,7 @@ def test_the_table_has_the_map_at_powers_of_two() -> None:
     assert [row[0] for row in table.rows] == ["256", "512", "1k", "2k", "4k", "8k", "16k", "32k", "64k", "128k"]
     assert table.titles[2:] == ("1 ×", "2 ×", "4 ×", "8 ×", "16 ×", "32 ×", "64 ×")
     one = table.rows[2][3]  # 2 sequences of 1k tokens
-    assert one == f"{estimate(LORA).need_bytes / 2**30:.1f}"
+    assert one == f"{estimate(LORA).need_bytes / 2**30:.1f} ✓"
     assert table.rows[-1][-1].endswith(" ✕")
     assert {len(row) for row in table.rows} == {len(table.titles)}
     exact = words.map_cells(chart, EXACT)
@@ -200,7 +200,7 @@ def test_the_table_is_the_charts_twin_and_can_be_copied(view: MapView) -> None:
     view.kinds.set_value("table")
     view.kinds.chosen.emit("table")
     assert view.table.isVisible()
-    assert view.words.text().endswith("✕ does not fit.")
+    assert view.words.text().endswith("✓ fits, ~ tight, ✕ does not fit.")
     view.copy.click()
     assert QApplication.clipboard().text().startswith("Tokens\tMost that fit\t1 ×")
 

@@ -43,7 +43,7 @@ from memplan_gui.window import Window
 MARKED = NumberStyle("¤", "¬")
 """Marks that nobody has: what still has a point or a comma did not ask for the style."""
 PLAIN = re.compile(
-    r"\d\.\d+ ?(?:[KMGT]i?B|%|ms|×|bytes|tokens|times|GiB|free|over|[kMBT])(?!\w)|\d,\d{3}(?!\d)|^[<+−-]?\d+\.\d+( [~✕])?$",
+    r"\d\.\d+ ?(?:[KMGT]i?B|%|ms|×|bytes|tokens|times|GiB|free|over|[kMBT])(?!\w)|\d,\d{3}(?!\d)|^[<+−-]?\d+\.\d+( [~✓✕])?$",
     re.MULTILINE,
 )
 VIEWS = {

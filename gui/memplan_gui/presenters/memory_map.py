@@ -14,7 +14,7 @@ SHORTEST, LONGEST = 256, 131_072
 """Tokens between which the map lies, unless the plan's own sequence is beyond."""
 _PARTS = 16
 """Steps of an axis from one power of two to the next."""
-VERDICT_MARKS = {"fits": "", "tight": " ~", "does_not_fit": " ✕"}
+VERDICT_MARKS = {"fits": " ✓", "tight": " ~", "does_not_fit": " ✕"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +156,7 @@ def map_cells(chart: MapChart, amounts: Amounts) -> Cells:
         rows.append((tokens_text(sequence) if amounts.unit else str(sequence), fits, *cells))
     exact = tr("batch {count}, bytes")
     heads = (f"{grouped(batch)} ×" if amounts.unit else exact.format(count=batch) for _, batch in batches)
-    note = tr("Need in {unit} by tokens and micro-batch; ~ tight, ✕ does not fit.").format(unit=amounts.name)
+    note = tr("Need in {unit} by tokens and micro-batch; ✓ fits, ~ tight, ✕ does not fit.").format(unit=amounts.name)
     return Cells((tr("Tokens"), tr("Most that fit"), *heads), tuple(rows), note)
 
 
