@@ -33,7 +33,7 @@ PAGES = {"chart": 0, "table": 1, "nothing": 2}
 HOW = tr_later("Arrow keys move through the step, with Ctrl from part to part; Enter goes to the peak.")
 FIGURES_SHARE, LOW_SHARE, LEAST_FIGURES, MOST_FIGURES = 0.38, 0.32, 100, 300
 """How much of the height the figures under the chart take, also where that is low; pixels between which it stays."""
-TERMS_WIDTH, NARROW_TERMS_WIDTH = 352, 246
+TERMS_WIDTH, NARROW_TERMS_WIDTH = 352, 256
 NARROW = 700
 LOW = 480
 """Below this height the squares of the figures are legend enough."""
@@ -131,6 +131,7 @@ class TimelineView(AnswerView):
             _set_widths(table, widths)
         self.table.horizontalHeader().setStretchLastSection(False)
         self.table.horizontalHeader().setDefaultSectionSize(scaled(FIGURE_WIDTH))
+        self.table.break_headings()
         self.keyboard = self.plot
 
     def _figures(self) -> QWidget:

@@ -16,7 +16,7 @@ from memplan import Plan, Scenario, estimate, format_bytes
 from memplan_gui.charts.areas import hatch_lines
 from memplan_gui.charts.export import svg_bytes
 from memplan_gui.charts.picture import Picture, paper
-from memplan_gui.charts.timeline_marks import above
+from memplan_gui.charts.timeline_marks import USABLE_GAP, above, marks_of
 from memplan_gui.document import PlanDocument
 from memplan_gui.figure_table import PADDING
 from memplan_gui.presenters import timeline as words
@@ -35,6 +35,17 @@ def paper_picture(view: TimelineView) -> Picture:
     assert showing is not None
     assert showing.picture is not None
     return showing.picture(paper(), ("a plan", showing.subtitle, showing.sentence))
+
+
+@pytest.mark.parametrize("height", [120, 170, 240, 400, 900])
+def test_the_usable_line_has_its_words_inside_of_the_chart(height: int) -> None:
+    chart, look = chart_of(BASE), paper()
+    marks = marks_of(chart, look, QRectF(0, 0, 600, height))
+    words_top = marks.scale.x(chart.usable) - USABLE_GAP - look.height("caption")
+    assert words_top >= marks.area.top()
+    assert marks.scale.x(chart.usable) <= marks.area.top() + marks.area.height() / 2, (
+        "what is held has most of the room"
+    )
 
 
 def chart_of(scenario: Scenario, shown: str = "both") -> TimelineChart:

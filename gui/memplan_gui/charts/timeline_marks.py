@@ -32,6 +32,10 @@ SHORT = {
     "Forward": (tr_later("Fwd"),),
     "Loaded": (tr_later("Load"),),
 }
+USABLE_GAP = 4
+"""Between the usable line and its words."""
+MOST_ABOVE = 0.4
+"""Of the chart's height: what these words take of one that is very low."""
 
 
 @dataclass(frozen=True)
@@ -97,12 +101,12 @@ class TimelineMarks:
 def marks_of(chart: TimelineChart, look: ChartLook, place: QRectF) -> TimelineMarks:
     """Lay the chart out in a rectangle."""
     foot, top = 4 + (2 if chart.steps else 1) * PART_ROW * look.zoom, TOP * look.zoom
-    end = axis_end(chart.fullest.total, chart.usable, 0.08)
-    ticks = value_ticks(0.0, end, chart.unit, _tick_count(place.height() - top - foot, look))
+    height = place.height() - top - foot
+    above = (look.height("caption") + USABLE_GAP + 2) / max(height, 1.0)  # the usable line's words stand in the chart
+    end = max(axis_end(chart.fullest.total, chart.usable, 0.08), chart.usable / (1 - min(above, MOST_ABOVE)))
+    ticks = value_ticks(0.0, end, chart.unit, _tick_count(height, look))
     left = max((look.width("caption", tick.label) for tick in ticks), default=0.0) + 12
-    area = QRectF(
-        round(place.left() + left), round(place.top() + top), place.width() - left - RIGHT, place.height() - top - foot
-    )
+    area = QRectF(round(place.left() + left), round(place.top() + top), place.width() - left - RIGHT, height)
     return TimelineMarks(chart, area, Scale(0.0, end, area.bottom(), area.top()), look)
 
 
@@ -231,7 +235,7 @@ def _paint_usable(painter: QPainter, marks: TimelineMarks) -> None:
     painter.setPen(pen)
     painter.drawLine(QPointF(area.left(), y), QPointF(area.right(), y))
     peak, height = _peak_place(marks), look.height("caption")
-    place = QRectF(area.left() + 8, y - height - 4, area.width(), height)
+    place = QRectF(area.left() + 8, y - height - USABLE_GAP, area.width(), height)
     if place.intersects(peak):
         place.setRight(peak.left() - 12)
     text = look.elided("caption", usable_label(chart.usable, chart.unit, chart.device), place.width())
