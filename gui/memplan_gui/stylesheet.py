@@ -8,6 +8,8 @@ from memplan_gui.colours import Roles
 
 RADIUS = 4
 """Corner radius of everything that has corners."""
+QUESTION_WIDTH = 320
+"""Of what explains a question: a path in it is not broken where it need not be."""
 
 TEMPLATE = """
 QWidget#plan_panel, QWidget#plan_fields, QLabel#advice_words { background: $panel; }
@@ -66,6 +68,9 @@ QComboBox QAbstractItemView, QListView#hits {
   selection-background-color: $accent_soft; selection-color: $text;
 }
 QComboBox QAbstractItemView::item { min-height: 26px; padding: 0 8px; }
+
+QMessageBox QLabel#qt_msgbox_label { font-weight: 600; }
+QMessageBox QLabel#qt_msgbox_informativelabel { min-width: ${question}px; }
 
 QPushButton, QToolButton[role="button"] {
   background: $field; color: $text; border: 1px solid $border; border-radius: ${radius}px; padding: 3px 12px;
@@ -174,5 +179,11 @@ def style_sheet(
     """
     values = {**roles._asdict(), **icons, "heading": heading_pixels, "caption": caption_pixels, "radius": RADIUS}
     box = round(14 * zoom)
-    signs = {"box": box, "smaller_box": box - 2, "arrow": round(10 * zoom), "cross": round(12 * zoom)}
+    signs = {
+        "box": box,
+        "smaller_box": box - 2,
+        "arrow": round(10 * zoom),
+        "cross": round(12 * zoom),
+        "question": round(QUESTION_WIDTH * zoom),
+    }
     return Template(TEMPLATE).substitute(values, **signs)

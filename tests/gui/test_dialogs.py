@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QInputDialog, QLineEdit, QMessageBox, QWidget
+from PySide6.QtWidgets import QApplication, QInputDialog, QLabel, QLineEdit, QMessageBox, QWidget
 from pytestqt.qtbot import QtBot
 
 from memplan_gui import dialogs
+from memplan_gui.theme import Theme
 
 PATH = Path("folder") / "run.memplan"
 ASKED: dict[str, Callable[[QWidget], object]] = {
@@ -61,6 +62,23 @@ def test_a_button_means_what_it_says(parent: QWidget, question: str, button: str
         next(one for one in box.buttons() if one.text().replace("&", "") == button).click()
 
     assert answered(parent, question, press) == answer
+
+
+def test_what_explains_a_question_is_as_wide_as_a_path(parent: QWidget, theme: Theme) -> None:
+    """Qt makes it as narrow as the question, and breaks the path of a folder at its first stroke."""
+    theme.dress()
+    widths = []
+
+    def press(box: QMessageBox) -> None:
+        words = next(one for one in box.findChildren(QLabel) if one.text() == box.informativeText())
+        widths.append(
+            (words.width(), words.fontMetrics().horizontalAdvance("A file of that name is in /home/me/plans"))
+        )
+        box.buttons()[0].click()
+
+    answered(parent, "replace", press)
+    ((width, wanted),) = widths
+    assert width >= wanted
 
 
 @pytest.mark.parametrize(
