@@ -16,7 +16,7 @@ from memplan_gui.charts.chart_pictures import waterfall_picture
 from memplan_gui.fields import ChoiceEdit
 from memplan_gui.figure_table import FigureTable
 from memplan_gui.flow_row import FlowRow
-from memplan_gui.pieces import column, label, scaled, tip, tool_button
+from memplan_gui.pieces import column, label, row, scaled, tip, tool_button
 from memplan_gui.plain_table import PlainModel
 from memplan_gui.presenters.cells import Amounts
 from memplan_gui.presenters.changes import CHANGE_TITLES, change_cells, change_rows, change_waterfall
@@ -27,11 +27,10 @@ from memplan_gui.showing import Showing
 from memplan_gui.theme import Theme
 from memplan_gui.waterfall_picture import WaterfallPicture
 
-"""Columns that share what room there is beside."""
 LEAST_TABLE = 96
 LEAST_CHART = 80
 CHART_SHARE, TABLE_SHARE = 3, 2
-NAME_LETTERS = 22
+NAME_LETTERS = 17
 """Wide ones, of which a tab's name has fewer."""
 
 
@@ -53,7 +52,11 @@ class ScenarioPair(QWidget):
             field.setMinimumContentsLength(NAME_LETTERS)
             title = label(name, "caption")
             title.setBuddy(field)
-            parts += [title, field]
+            named = QWidget()  # a line never ends with the title of what stands in the next
+            named_row = row(named, spacing=8)
+            named_row.addWidget(title)
+            named_row.addWidget(field)
+            parts.append(named)
             field.edited.connect(lambda _: self.chosen.emit())
         column(self).addWidget(FlowRow((*parts, self.turn)))
         self.turn.clicked.connect(self._turn)

@@ -10,7 +10,7 @@ from memplan_gui.charts.look import ChartLook
 from memplan_gui.charts.scale import Scale, value_ticks
 
 AXIS_HEIGHT = 26
-PIXELS_PER_TICK = 110
+PIXELS_PER_TICK = 90
 
 
 def axis_height(look: ChartLook) -> float:

@@ -15,7 +15,7 @@ CLEAR = 5.0
 """How far the dashed line ends from a figure that it would cross."""
 _TOP = 20.0
 OVER_SPACING = 13.0
-_MOST_NAME_SHARE = 0.3
+_MOST_NAME_SHARE = 0.4
 
 
 def top_of(look: ChartLook) -> float:
@@ -24,7 +24,7 @@ def top_of(look: ChartLook) -> float:
 
 
 def names_width(look: ChartLook, names: list[str], width: float) -> float:
-    """The room left of the bars: the longest name, a third of the chart at most, and the sign before it."""
+    """The room left of the bars: the longest name, two fifths of the chart at most, and the sign before it."""
     longest = max((look.width("bold", name) for name in names), default=0.0)
     return min(longest, width * _MOST_NAME_SHARE) + ICON * look.zoom + 3 * GAP
 
