@@ -58,6 +58,7 @@ class AnswerPanel(QWidget):
         self._offers_problem = ""
         self._unit: Unit = "gib"
         self._spot: Spot | None = None
+        self._has_levers = False
         self.tabs = ScenarioTabs(document, answers, theme)
         self.unit_switch = Segmented(tr("Unit"), UNITS)
         self.unit_switch.set_tool_tips({"gib": tr("1 GiB is 2^30 bytes."), "gb": tr("1 GB is 10^9 bytes.")})
@@ -213,6 +214,9 @@ class AnswerPanel(QWidget):
         shown(self._more_levers, bool(others))
         for before, after in pairwise((self._more_levers, *self.levers.buttons, self.splitter.handle(1))):
             QWidget.setTabOrder(before, after)  # cards are made late, and would come last
+        if cards and not self._has_levers:
+            self._has_levers = True
+            self.splitter.share_soon()  # what the upper part needs is known now; from here on edits move nothing
 
     def set_unit(self, unit: Unit) -> None:
         """Show amounts in another unit."""

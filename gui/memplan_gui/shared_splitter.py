@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QByteArray, Qt
+from PySide6.QtCore import QByteArray, Qt, QTimer
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QWidget
 
@@ -30,6 +30,10 @@ class SharedSplitter(KeyboardSplitter):
         self.addWidget(scroll)
         self.addWidget(lower)
         self.setStretchFactor(0, 1)
+        self._soon = QTimer(self)
+        self._soon.setSingleShot(True)
+        self._soon.setInterval(0)
+        self._soon.timeout.connect(self.share)
         self.splitterMoved.connect(lambda *_: self._keep())
         self.reset_wanted.connect(self._share_anew)
 
@@ -45,6 +49,10 @@ class SharedSplitter(KeyboardSplitter):
             needed = self._upper.heightForWidth(self.width()) + COMFORT
             lower = min(max(whole - needed, LEAST_LOWER_HEIGHT), round(whole * LOWER_SHARE))
             self.setSizes([whole - lower, lower])
+
+    def share_soon(self) -> None:
+        """Share it when the upper part has been laid out: something came that it needs room for."""
+        self._soon.start()
 
     def _keep(self) -> None:
         self._is_shared_by_hand = True

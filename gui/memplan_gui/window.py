@@ -94,6 +94,7 @@ class Window(QMainWindow):
     def load_chart(self) -> None:
         """Bring the chart in, last: what draws it takes longest to load."""
         self.answer_panel.chart.load_plot()
+        self.answer_panel.splitter.share_soon()
         self.plan_panel.build_folds()
 
     def close_unasked(self) -> None:

@@ -31,6 +31,7 @@ from memplan_gui.make_fit_view import MakeFitView
 from memplan_gui.map_chart import MapPlot
 from memplan_gui.segmented import Segmented
 from memplan_gui.settings import Settings
+from memplan_gui.shared_splitter import LEAST_LOWER_HEIGHT
 from memplan_gui.theme import Theme
 from memplan_gui.timeline_plot import TimelinePlot
 from memplan_gui.window import Window
@@ -223,6 +224,23 @@ def test_arrow_keys_move_in_every_chart(example: Window, qtbot: QtBot) -> None:
     for key in (Qt.Key.Key_Home, Qt.Key.Key_End):
         qtbot.keyClick(view.front, key)
     assert view.way == view.proposal.front[-1] != way  # type: ignore[union-attr]  # it was searched for
+
+
+def test_a_large_window_opens_with_room_for_the_figures(qtbot: QtBot, theme: Theme, settings: Settings) -> None:
+    """The height is shared when the chart and the levers are there: before, nobody knows what they need."""
+    window = Window(theme, settings)
+    qtbot.addWidget(window)
+    window.resize(1600, 1000)
+    window.show()
+    window.fill(PlanDocument(example_plan()))
+    window.load_chart()
+    window.answers.finish()
+    look_at(window, "Memory")
+    splitter = window.answer_panel.splitter
+    opened = splitter.sizes()
+    assert opened[1] > 1.5 * LEAST_LOWER_HEIGHT
+    splitter.share()
+    assert splitter.sizes() == opened
 
 
 def test_the_line_between_chart_and_figures_is_moved_by_keys(example: Window, qtbot: QtBot) -> None:
