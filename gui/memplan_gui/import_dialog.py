@@ -86,7 +86,7 @@ class ImportDialog(QDialog):
         self.resize(window_size(SIZE))
         layout = column(self, spacing=12, margins=(16, 16, 16, 16))
         files = "\n".join(f"{Path(file).name}: {title}" for file, title in imported.files)
-        layout.addWidget(label(files, wraps=True))
+        layout.addWidget(label(files, "section", wraps=True))
         self._form = QFormLayout()
         self._form.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.AllNonFixedFieldsGrow)
         layout.addLayout(self._form)
@@ -206,6 +206,7 @@ def _tree() -> QTreeWidget:
 
 def _fill(tree: QTreeWidget, imported: Imported) -> None:
     tree.clear()
+    own = f" in {Path(imported.files[0][0]).name}" if len(imported.files) == 1 else ""  # of one file the key says where
     for kind, title in NOTE_TITLES.items():
         notes = [note for note in imported.notes if note.kind == kind]
         if kind == "asked" or not notes:
@@ -218,7 +219,8 @@ def _fill(tree: QTreeWidget, imported: Imported) -> None:
         group.setTextAlignment(0, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignBottom)
         for note in notes:
             words = note_words(note)
-            item = QTreeWidgetItem(group, [translated(note.title), words, note.source])
+            where = note.source.removesuffix(own)
+            item = QTreeWidgetItem(group, [translated(note.title), words, where])
             item.setToolTip(1, tip(words))
             item.setToolTip(2, tip(note.source))
         group.setExpanded(True)

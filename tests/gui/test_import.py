@@ -119,6 +119,24 @@ def test_values_are_called_as_in_the_forms(window: Window) -> None:
     dialog.deleteLater()
 
 
+def test_which_file_says_it_is_told_where_there_are_several(window: Window, tmp_path: Path) -> None:
+    first, second = tmp_path / "run.yaml", tmp_path / "ds.json"
+    first.write_text("base_model: meta-llama/Llama-3.1-8B\nsequence_len: 4096\nmicro_batch_size: 2\n", encoding="utf-8")
+    second.write_text('{"zero_optimization": {"stage": 3}, "train_micro_batch_size_per_gpu": 2}', encoding="utf-8")
+
+    def places(*paths: Path) -> set[str]:
+        dialog = ImportDialog(window, paths, import_files(paths))
+        tree = dialog.findChildren(QTreeWidget)[0]
+        groups = [tree.topLevelItem(at) for at in range(tree.topLevelItemCount())]
+        found = {group.child(at).text(2) for group in groups if group for at in range(group.childCount())}
+        dialog.deleteLater()
+        return found - {""}
+
+    assert "sequence_len" in places(first)
+    assert not any(" in run.yaml" in place for place in places(first))
+    assert {"sequence_len in run.yaml"} <= places(first, second)
+
+
 def test_a_device_is_answered_by_its_name_or_its_id() -> None:
     assert _device_id("a100 sxm4 80 gb") == _device_id("a100-80gb-sxm") == "a100-80gb-sxm"
     with pytest.raises(MemplanError):
