@@ -123,9 +123,9 @@ def test_the_tab_in_front_decides_what_leaves_make_it_fit(window: Window) -> Non
         assert showing is not None
         names.append((showing.name, showing.table(EXACT).titles[0]))
     assert names == [
-        ("make it fit", "Need, up to, bytes"),
+        ("make it fit", "Need up to, bytes"),
         ("make it fit", "Lever"),
-        ("memory against time", "Need, up to, bytes"),
+        ("memory against time", "Need up to, bytes"),
     ]
 
 

@@ -116,7 +116,7 @@ def _each(each: Sequence[tuple[Device, Candidate | None]]) -> Table:
 
 
 def _front(front: Sequence[Candidate], best: Candidate | None, unit: Unit) -> Table:
-    up_to = "Need, up to"
+    up_to = "Need up to"
     table = figures_table([up_to, "Time", "Other ways, from the cheapest"], [up_to], keep=["Time"])
     for candidate in front:
         words = uses_words(candidate) if candidate.uses else "as it is"

@@ -24,7 +24,7 @@ from memplan_gui.presenters.cells import Amounts, Cells
 from memplan_gui.presenters.waterfall import Waterfall, WaterfallRow, part_row, whole_row
 
 NOW, THEN = tr_later("Now"), tr_later("Then")
-WAY_TITLES = (tr_later("Need, up to"), tr_later("At worst"), tr_later("Time"), tr_later("Levers"))
+WAY_TITLES = (tr_later("Need up to"), tr_later("At worst"), tr_later("Time"), tr_later("Levers"))
 STEP_TITLES = (
     *(tr_later("Lever"), tr_later("Saves"), tr_later("Need then")),
     *(tr_later("Peak"), tr_later("Costs beside time")),
