@@ -16,9 +16,11 @@ from memplan import (
     Scenario,
     Unit,
     diagnose,
+    headline,
     read_message_file,
     read_messages,
     tr,
+    tr_later,
     translated,
 )
 from memplan_gui import dialogs
@@ -29,9 +31,12 @@ from memplan_gui.document import PlanDocument
 from memplan_gui.flow_row import FlowRow
 from memplan_gui.pieces import column, label, scaled, shown, tool_button
 from memplan_gui.presenters.answer import Answer
-from memplan_gui.presenters.diagnosis import HOW, diagnosis_page, message_titles, nothing_words
+from memplan_gui.presenters.cells import Amounts, Cells
+from memplan_gui.presenters.diagnosis import HOW, diagnosis_cells, diagnosis_page, message_titles, nothing_words
+from memplan_gui.presenters.labels import picture_subtitle
 from memplan_gui.presenters.levers import toggle_words
 from memplan_gui.scroller import Scroller
+from memplan_gui.showing import Showing
 from memplan_gui.theme import Theme
 from memplan_gui.views import AnswerView
 
@@ -175,6 +180,21 @@ class DiagnoseView(AnswerView):
             self._pause.stop()
             self.read_text(self.box.toPlainText())
         self.background.finish()
+
+    def showing(self) -> Showing | None:
+        """The answers and the levers as a table; the bar of the card has no more than they say."""
+        found, scenario, estimate, own = self.found, self._scenario, self._answer.estimate, self._unit
+        if found is None or self._read is None or scenario is None:
+            return None
+        reading, against = self._read[1], scenario if estimate is not None else None
+
+        def cells(amounts: Amounts) -> Cells:
+            unit = amounts.unit or own  # sentences have a unit in any case
+            again = diagnose(found.message, against, models=reading.models, unit=unit)  # in the numbers of the place
+            return diagnosis_cells(diagnosis_page(again, estimate, unit))
+
+        subtitle = picture_subtitle(scenario, estimate) if estimate is not None else ""
+        return Showing(tr_later("diagnosis"), subtitle, headline(found), cells)
 
     def _choose_file(self) -> None:
         path = dialogs.ask_open(self, tr("Open a log"), dialogs.LOG_KINDS, "")

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QAbstractButton, QApplication, QLineEdit, QTabWidget
+from PySide6.QtWidgets import QAbstractButton, QApplication, QLineEdit, QPlainTextEdit, QTabWidget
 
 from memplan import (
     EXPORT_FORMATS,
@@ -36,6 +36,7 @@ from memplan_gui.presenters.automatic_names import plan_title
 from memplan_gui.presenters.help import HelpPages
 from memplan_gui.scenario_edits import duplicate_scenario
 from memplan_gui.window import Window
+from tests.gui.looking import MESSAGE
 
 GERMAN = NumberStyle(",", ".")
 VIEWS = ("Memory", "Timeline", "Fit", "Make it fit", "Map", "Compare", "Diagnose", "Evidence")
@@ -118,6 +119,8 @@ def all_that_leaves(window: Window, folder: Path, monkeypatch: pytest.MonkeyPatc
     for title in VIEWS:
         panel.views.show_view(title)
         view = panel.views.view(title)
+        for box in view.findChildren(QPlainTextEdit) if view is not None else ():
+            box.setPlainText(MESSAGE)
         for mode in ("", *MODES.get(title, ())):
             for button in view.findChildren(QAbstractButton) if view is not None and mode else ():
                 if button.text() == mode:

@@ -13,8 +13,10 @@ from PySide6.QtGui import QGuiApplication, QImage
 
 from memplan import Plan, Scenario, replaced
 from memplan_gui import dialogs
+from memplan_gui.diagnose_view import DiagnoseView
 from memplan_gui.document import PlanDocument
 from memplan_gui.presenters.cells import EXACT, Amounts, Cells, as_csv, as_markdown, as_text, as_tsv
+from memplan_gui.presenters.diagnosis import MOST_LEVERS
 from memplan_gui.showing_commands import NO_CHART, NOTHING, OUTGOING
 from memplan_gui.window import Window
 from tests.gui.looking import look_at
@@ -127,6 +129,23 @@ def test_the_tab_in_front_decides_what_leaves_make_it_fit(window: Window) -> Non
         ("make it fit", "Lever"),
         ("memory against time", "Need up to, bytes"),
     ]
+
+
+def test_a_diagnosis_leaves_as_a_table(window: Window, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """What was asked for, what that is, and each lever that would have helped: what a ticket needs."""
+    view = look_at(window, "Diagnose")
+    window.menus.actions["copy_table"].trigger()
+    rows = [line.split("\t") for line in QGuiApplication.clipboard().text().splitlines()]
+    assert rows[0] == ["About", "What it says"]
+    assert "7.83 GiB asked for, 3.44 GiB free" in rows[1][1]
+    assert isinstance(view, DiagnoseView)
+    assert view.found is not None
+    assert view.found.levers
+    titles = {row[0] for row in rows}
+    assert {one.offer.lever.title for one in view.found.levers[:MOST_LEVERS]} <= titles
+    monkeypatch.setattr(dialogs, "ask_save_as_kind", lambda *_: (tmp_path / "a.md", ""))
+    window.menus.actions["export_chart"].trigger()
+    assert "| About | What it says |" in (tmp_path / "a.md").read_text(encoding="utf-8")
 
 
 def test_a_view_without_a_chart_or_without_anything_says_so(

@@ -28,6 +28,7 @@ from memplan import (
     translated,
     unread_sentence,
 )
+from memplan_gui.presenters.cells import Cells
 
 HOW = tr_later(
     "Paste an out-of-memory message, a whole log or the text of a screenshot: of PyTorch, MLX, JAX, TensorFlow or "
@@ -165,6 +166,15 @@ def _help(one: LeverHelp, unit: Unit) -> HelpLine:
         price=translated(one.offer.lever.price),
         is_enough=one.is_enough,
     )
+
+
+def diagnosis_cells(page: DiagnosisPage) -> Cells:
+    """The page as a table, for a ticket or a note: what was asked, what it says, what would have helped."""
+    rows = [(tr("Message"), f"{page.headline} {page.source}")]
+    for name, text in page.rows:
+        rows.append((name or rows[-1][0], text))
+    rows += [(line.title, f"{line.words}. {line.price}") for line in page.levers]
+    return Cells((tr("About"), tr("What it says")), tuple(rows))
 
 
 def levers_title(page: DiagnosisPage, applied: str = "") -> str:
