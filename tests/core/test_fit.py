@@ -145,12 +145,29 @@ def test_the_order_is_what_a_person_wants() -> None:
     assert len(ranked) == len(devices())
     verdicts = [fit.verdict for fit in ranked]
     assert verdicts == sorted(verdicts, key=["fits", "tight", "does_not_fit"].index)
-    for verdict in ("fits", "tight"):
-        usable = [fit.usable_bytes for fit in ranked if fit.verdict == verdict]
-        assert usable == sorted(usable)
-    misses = [-fit.headroom_bytes for fit in ranked if fit.verdict == "does_not_fit"]
-    assert misses == sorted(misses)
-    assert len(misses) > 50
+    for verdict in ("fits", "tight", "does_not_fit"):
+        alike = [fit for fit in ranked if fit.verdict == verdict]
+        advised = [bool(fit.advice) for fit in alike]
+        assert advised == sorted(advised), "what something speaks against comes behind what nothing speaks against"
+        for group in (False, True):
+            of_group = [fit for fit in alike if bool(fit.advice) == group]
+            order = [-fit.headroom_bytes if verdict == "does_not_fit" else fit.usable_bytes for fit in of_group]
+            assert order == sorted(order)
+    assert sum(fit.verdict == "does_not_fit" for fit in ranked) > 50
+
+
+def test_devices_that_cannot_share_a_run_come_behind_those_that_can() -> None:
+    shared = replaced(replaced(LLAMA_8B, "hardware.devices", 16), "hardware.sharding.strategy", "fsdp2")
+    fitting = [fit for fit in ranked_fits(device_fits(shared)) if fit.verdict == "fits"]
+    apples = [place for place, fit in enumerate(fitting) if fit.device.vendor == "Apple"]
+    servers = [place for place, fit in enumerate(fitting) if fit.device.id.startswith(("h100", "a100", "mi300"))]
+    assert apples
+    assert servers
+    assert max(servers) < min(apples)
+
+
+def test_by_class_data_centres_come_first() -> None:
+    ranked = ranked_fits(device_fits(LLAMA_8B))
     by_class = ranked_by_class(ranked)
     assert sorted(map(id, by_class)) == sorted(map(id, ranked))
     places = [["datacentre", "workstation", "consumer", "unified"].index(fit.device.device_class) for fit in by_class]

@@ -72,11 +72,14 @@ def need_on(device: Device, allocated_bytes: int, hardware: Hardware) -> Need:
 
 
 def ranked_fits(fits: Iterable[DeviceFit]) -> tuple[DeviceFit, ...]:
-    """What fits first, then what is tight, smallest device first; then what does not, nearest miss first."""
+    """What fits first, then what is tight, smallest device first; then what does not, nearest miss first.
 
-    def rank(fit: DeviceFit) -> tuple[int, int]:
+    A device that something speaks against comes behind all others of its verdict.
+    """
+
+    def rank(fit: DeviceFit) -> tuple[int, bool, int]:
         missed = fit.verdict == "does_not_fit"
-        return _ORDER[fit.verdict], -fit.headroom_bytes if missed else fit.usable_bytes
+        return _ORDER[fit.verdict], bool(fit.advice), -fit.headroom_bytes if missed else fit.usable_bytes
 
     return tuple(sorted(fits, key=rank))
 
