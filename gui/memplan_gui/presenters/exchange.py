@@ -55,8 +55,8 @@ def unsaid_sentence(found: Exported, format_id: str) -> str:
         is_part = bool(about_words(format_id))
         return tr("It says all that it is about.") if is_part else tr("It says all that the scenario has.")
     return tr_n(
-        "One field of the scenario it cannot say: set them elsewhere, or do without.",
-        "{count} fields of the scenario it cannot say: set them elsewhere, or do without.",
+        "One field of the scenario that it cannot say: set them elsewhere, or do without.",
+        "{count} fields of the scenario that it cannot say: set them elsewhere, or do without.",
         count,
     ).format(count=count)
 
