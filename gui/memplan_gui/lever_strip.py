@@ -109,7 +109,7 @@ class LeverButton(QAbstractButton):
         painter.setFont(body)
         painter.setPen(theme.colour("text" if card.applies else "faint"))
         saving_width = QFontMetrics(body).horizontalAdvance(card.saving)
-        title = QRect(QPoint(left, top.top()), QPoint(right - saving_width - 8, top.bottom()))
+        title = QRect(QPoint(left, top.top()), QPoint(right - saving_width - 4, top.bottom()))
         _draw(painter, body, title, translated(card.title), Qt.AlignmentFlag.AlignLeft)
         _draw(painter, body, QRect(right - saving_width, top.top(), saving_width + 1, top.height()), card.saving)
         painter.setPen(theme.colour("muted" if card.applies else "faint"))

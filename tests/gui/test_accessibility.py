@@ -7,11 +7,12 @@ from collections.abc import Callable
 from itertools import pairwise
 
 import pytest
-from PySide6.QtCore import Qt
-from PySide6.QtGui import QAccessible, QFont, QFontMetrics, QKeySequence
+from PySide6.QtCore import QRect, Qt
+from PySide6.QtGui import QAccessible, QFont, QFontMetrics, QKeySequence, QPainter
 from PySide6.QtWidgets import QApplication, QLabel, QScrollBar, QToolButton, QWidget
 from pytestqt.qtbot import QtBot
 
+from memplan_gui import lever_strip
 from memplan_gui.actions import COMMANDS
 from memplan_gui.document import PlanDocument
 from memplan_gui.evidence_view import EvidenceView
@@ -153,6 +154,22 @@ def test_headings_of_the_breakdown_are_whole_at_every_width(window: Window, widt
         widest = max(QFontMetrics(font).horizontalAdvance(line) for line in lines)
         assert header.sectionSize(column) >= widest + PADDING, lines
     assert header.length() <= table.viewport().width()
+
+
+def test_titles_of_levers_are_whole_in_an_ordinary_window(example: Window, monkeypatch: pytest.MonkeyPatch) -> None:
+    written: list[tuple[str, str]] = []
+    draw = lever_strip._draw
+
+    def note(painter: QPainter, font: QFont, place: QRect, text: str, *side: Qt.AlignmentFlag) -> None:
+        written.append((text, QFontMetrics(font).elidedText(text, Qt.TextElideMode.ElideRight, place.width() + 1)))
+        draw(painter, font, place, text, *side)
+
+    monkeypatch.setattr(lever_strip, "_draw", note)
+    example.resize(1280, 800)
+    QApplication.processEvents()
+    example.grab()
+    assert "Optimizer in backward" in dict(written)
+    assert [shown for text, shown in written if shown != text] == []
 
 
 def test_the_mark_of_the_peak_stands_with_a_word(example: Window) -> None:

@@ -60,7 +60,12 @@ MESSAGE = "CUDA out of memory. Tried to allocate 7 GiB. GPU 0 has a total capaci
 BY_SIZE = {
     "name": "split",
     "model": {"parameters": 7_000_000_000, "layers": 32, "hidden_size": 8192, "vocab_size": 32_000},
-    "training": {"micro_batch": 3, "sequence_length": 131_072, "gradient_accumulation": 1024, "optimizer": "adamw_8bit"},
+    "training": {
+        "micro_batch": 3,
+        "sequence_length": 131_072,
+        "gradient_accumulation": 1024,
+        "optimizer": "adamw_8bit",
+    },
     "hardware": {"devices": 1536, "tensor_parallel": 7, "pipeline_parallel": 3, "headroom": 0.125},
 }
 """Whose sizes divide nothing, so that much is advised; nor are the bytes of a parameter whole."""
