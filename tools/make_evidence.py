@@ -35,6 +35,7 @@ TRACED = {
     "families_more.json": "families of 2025 and later",
     "stacks.json": "other training stacks",
     "unseen.json": "set-ups drawn at random",
+    "last_layers.json": "adapters on the last layers",
 }
 """Files of traces of training, and what their cases are called."""
 GENERATION = "generation.json"

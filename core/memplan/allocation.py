@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from memplan.architecture.adapted_layers import adapted_on_last
 from memplan.architecture.counts import total
 from memplan.architecture.dividing import part_of, share
 from memplan.architecture.stacks import is_run_by
@@ -118,7 +119,11 @@ class Allocation:
 
 def _chosen(scenario: Scenario) -> ChosenModel:
     training = scenario.training
-    return run_by(chosen_model(scenario.model), kernels_that_run(training), version_of_stack(training))
+    chosen = run_by(chosen_model(scenario.model), kernels_that_run(training), version_of_stack(training))
+    last = training.lora.last_layers
+    if last is None or training.method not in ("lora", "qlora"):
+        return chosen
+    return replace(chosen, architecture=adapted_on_last(chosen.architecture, last))
 
 
 def allocation(scenario: Scenario) -> Allocation:

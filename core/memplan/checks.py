@@ -12,6 +12,7 @@ from memplan.memory.setup import Setup
 from memplan.memory.sharding import CASTS_WEIGHTS
 from memplan.memory.stack import NEWEST, OLDEST, is_version, version_of
 from memplan.memory.states import linears, module_linears
+from memplan.number_style import number
 from memplan.parallel_checks import keeps_masters, parallel_advice
 from memplan.plan.scenario import Scenario
 from memplan.plan.training import Training
@@ -96,6 +97,11 @@ def _about_what_trains(scenario: Scenario, setup: Setup, architecture: Architect
             "training.lora.targets",
             tr("No module is called {named}. This model's are {names}.").format(named=named, names=names),
         )
+    if (last := lora.last_layers) is not None and last > architecture.num_layers:
+        words = tr(
+            "The model has {layers} layers, and all of them get adapters. MLX-LM refuses to train more than there are."
+        ).format(layers=number(architecture.num_layers))
+        yield Advice("training.lora.last_layers", words)
     narrowest = min((min(linear.inputs, linear.outputs) for linear in adapted), default=0)
     if 0 < narrowest < lora.rank:
         words = tr(
@@ -131,6 +137,9 @@ def _mixtures(architecture: Architecture) -> list[Experts]:
 def _about_experts(scenario: Scenario, setup: Setup, architecture: Architecture) -> Iterator[Advice]:
     mixtures = _mixtures(architecture)
     adapted = any(setup.adapts_parameter(one, "experts.down_proj") for one in mixtures)
+    if scenario.training.lora.last_layers is not None and adapted:
+        words = tr("PEFT puts adapters on the experts of every layer, whatever layers it is told of.")
+        yield Advice("training.lora.last_layers", words)
     if scenario.training.lora.dropout > 0 and adapted:
         yield Advice("training.lora.dropout", tr("PEFT takes no dropout on experts; it refuses this set-up."))
     if setup.packed and any(not setup.expert_modules(one) for one in mixtures):

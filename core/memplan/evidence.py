@@ -145,6 +145,7 @@ class MeasuredEvidence:
 
 _SAID: Mapping[str, tuple[str, str]] = {
     "method": ("full", "{}"),
+    "last_layers": ("none", "on the last layers"),
     "checkpointing": ("none", "{} checkpointing"),
     "autocast": ("none", "autocast {}"),
     "attention": ("sdpa", "{} attention"),
@@ -161,7 +162,7 @@ _NAMED: Mapping[str, str] = {
     "kernels": "kernels",
 }
 """The facets that are said by the names of their choices, and the field that those are of."""
-SET_UP_FACETS = ("method", "checkpointing", "autocast", "attention", "sharding", "optimizer")
+SET_UP_FACETS = ("method", "last_layers", "checkpointing", "autocast", "attention", "sharding", "optimizer")
 """What set-ups are told apart by in the tables."""
 
 

@@ -20,6 +20,7 @@ NEAREST: Mapping[EvidenceKind, int] = {"traced": 6, "measured": 4}
 
 _COSTS: Mapping[str, float] = {
     "method": 4.0,
+    "last_layers": 2.0,
     "checkpointing": 3.0,
     "sharding": 3.0,
     "kernels": 3.0,
@@ -40,7 +41,13 @@ _TOKENS_COST, _MOST_TOKENS_COST = 0.1, 1.0
 _ALIKE = frozenset({"sdpa", "flash"})
 """Attention that keeps the same tensors under either name."""
 
-_TITLES = {"method": "", "kernels": "kernels of", "weights": "weights in", "library": "transformers"}
+_TITLES = {
+    "method": "",
+    "last_layers": "adapters on the last layers alone",
+    "kernels": "kernels of",
+    "weights": "weights in",
+    "library": "transformers",
+}
 _FIELDS = {"sharding": "strategy", "implementation": "optimizer_impl", "weights": "weights_dtype"}
 """The field that a facet is of, where its name is another."""
 _SAME_SIZE = 1.05
@@ -65,13 +72,14 @@ def place_of(scenario: Scenario) -> Place:
         UnknownEntryError: the catalog has no such model.
     """
     training, hardware = scenario.training, scenario.hardware
-    chosen = chosen_model(scenario.model)
+    chosen, adapted = chosen_model(scenario.model), training.method in ("lora", "qlora")
     return Place(
         family=chosen.architecture.model_type,
         parameters=chosen.parameters,
         tokens=training.micro_batch * training.sequence_length,
         facets={
             "method": training.method,
+            "last_layers": "yes" if adapted and training.lora.last_layers is not None else "none",
             "checkpointing": training.checkpointing,
             "autocast": training.autocast,
             "attention": training.attention,

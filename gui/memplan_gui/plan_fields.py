@@ -127,6 +127,7 @@ TRAINING = SectionSpec(
             "Adapters",
             (
                 FieldSpec("training.lora.targets"),
+                FieldSpec("training.lora.last_layers"),
                 FieldSpec("training.lora.adapter_dtype"),
                 FieldSpec("training.lora.dropout"),
                 FieldSpec("training.lora.modules_to_save"),

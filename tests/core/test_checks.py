@@ -178,6 +178,7 @@ UNWISE: list[tuple[dict[str, Any], dict[str, Any], str, str]] = [
     ({"method": "lora", "lora": {"targets": []}}, {}, "training.lora.targets", "nothing trains"),
     ({"method": "lora", "lora": {"targets": ["q_proj", "query"]}}, {}, "training.lora.targets", "called query"),
     ({"method": "lora", "lora": {"rank": 4096}}, {}, "training.lora.rank", "narrowest matrix"),
+    ({"method": "lora", "lora": {"last_layers": 5}}, {}, "training.lora.last_layers", "has 4 layers"),
     (
         {"method": "freeze", "freeze": {"trainable_layers": 0, "head": False}},
         {},

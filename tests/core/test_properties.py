@@ -26,6 +26,7 @@ LORAS = st.fixed_dictionaries(
         "targets": st.sampled_from(["all-linear", ["q_proj", "v_proj"], ["down_proj"], ["c_attn"], ["nothing"]]),
         "dropout": st.sampled_from([0.0, 0.1]),
         "adapter_dtype": st.sampled_from(["fp32", "bf16"]),
+        "last_layers": st.sampled_from([None, 1, 3, 6]),
     }
 )
 TRAININGS = st.fixed_dictionaries(

@@ -253,7 +253,6 @@ class Layer:
     """Whose modules run the layer."""
     holds_attention: bool = False
     """The attention's output has a name of its own, and lives until the layer is through (Llama 4)."""
-
     holds_norm: Literal["no", "until_next", "until_end"] = "no"
     """What the first norm makes has a name of its own: it lives until the next norm takes the name (MPT), or until the
     layer is through (StableLM)."""
@@ -265,6 +264,8 @@ class Layer:
     """What it gives is multiplied by a buffer, in place (Gemma 4)."""
     waiting: tuple[tuple[int, int], ...] = ()
     """Keys and values of other layers whose gradients wait while it runs back: heads and width of each."""
+    adapted: bool = True
+    """Whether its linear modules get adapters, where there are any: they may stand on the last layers alone."""
 
     def weights(self) -> Iterator[Weight]:
         """Every parameter tensor of the layer."""

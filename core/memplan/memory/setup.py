@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from memplan.architecture.expert_parts import Experts
-from memplan.architecture.parts import Component, Linear, Table
+from memplan.architecture.parts import Component, Layer, Linear, Table
 from memplan.memory.stack import TRACED, Stack
 from memplan.plan.training import Training
 
@@ -45,6 +45,10 @@ class Setup:
     norms_dtype: str = ""
     """dtype of norms where it is not that of what else is not packed."""
     adapts_head: bool = False
+    chosen_layers: bool = False
+    """Adapters stand on chosen layers alone; outside the layers only a head has one, and only where it is named."""
+    bare: bool = False
+    """What is walked is not among these layers: its linear modules have no adapters."""
     saved: tuple[str, ...] = ()
     """Modules of which PEFT makes a copy that trains whole."""
     sequence_parts: int = 1
@@ -82,6 +86,7 @@ class Setup:
             adapts_head=lora.targets == "all-linear+lm_head",
             dropout=lora.dropout,
             adapter_dtype=lora.adapter_dtype,
+            chosen_layers=lora.last_layers is not None,
             packed=packed,
             packed_format=training.quantization.format if packed else "nf4",
             unpacked_dtype="fp32" if upcast else training.weights_dtype,
@@ -91,6 +96,23 @@ class Setup:
             saved=lora.modules_to_save if method in ("lora", "qlora") else (),
             cache="prefill" if training.caches_keys else "none",
         )
+
+    def of_layer(self, layer: Layer) -> Setup:
+        """The set-up that the layer's modules see."""
+        return self if layer.adapted or not self.adapted else replace(self, bare=True)
+
+    @property
+    def outside(self) -> Setup:
+        """The set-up that modules outside the layers see.
+
+        A name among the targets reaches a module outside the layers only where it is the module's whole name, which is
+        the head's.
+        Source: peft 0.21.2, tuners/tuners_utils.py (check_target_module_exists); mlx-lm 0.32.2, tuner/utils.py
+        (linear_to_lora_layers).
+        """
+        if not self.chosen_layers:
+            return self
+        return replace(self, targets=tuple(name for name in _HEADS if self.adapts_head or name in (self.targets or ())))
 
     @property
     def makes_inputs_need_gradients(self) -> bool:
@@ -120,7 +142,8 @@ class Setup:
     def adapts_parameter(self, experts: Experts, name: str) -> bool:
         """Whether PEFT puts an adapter on a router or on experts, which are plain parameters.
 
-        It does so for the model types whose modules it knows from before they were fused, under their old names.
+        It does so for the model types whose modules it knows from before they were fused, under their old names, and on
+        every layer: it asks for no layer's number there (peft 0.21.2, tuners/tuners_utils.py, _inject_parameters).
         """
         if not self.adapted or self.packed or self.expert_modules(experts):
             return False
@@ -157,7 +180,7 @@ class Setup:
 
     def adapted_heads(self, linear: Linear) -> tuple[int, ...]:
         """Of a matrix with parts: how many heads each part is wide that gets an adapter."""
-        if not self.adapted:
+        if not self.adapted or self.bare:
             return ()
         return tuple(heads for name, heads in linear.parts if self.targets is None or name in self.targets)
 
@@ -166,15 +189,17 @@ class Setup:
 
         PEFT compares the whole name, or its end behind a dot.
         """
-        if not self.adapted or not (linear.adaptable or self.packed):
+        if not self.adapted or self.bare or not (linear.adaptable or self.packed):
             return False
         if linear.parts:
             return bool(self.adapted_heads(linear))
         if self.targets is None:
-            return self.adapts_head or linear.name not in ("lm_head", "embed_out")
+            return self.adapts_head or linear.name not in _HEADS
         return linear.name in self.targets
 
 
+_HEADS = ("lm_head", "embed_out")
+"""What heads are called."""
 _OLD_NAMES: dict[str, dict[str, tuple[str, ...]]] = {
     "none": {},
     "qwen": {

@@ -160,6 +160,7 @@ def sharded_tensor(tensor: HeldTensor, devices: int) -> HeldTensor:
 
 def layer_adapters(layer: Layer, setup: Setup) -> Iterator[HeldTensor]:
     """The adapters of one layer."""
+    setup = setup.of_layer(layer)
     for linear in layer.linears():
         yield from _adapter(linear, setup, 1)
     if isinstance(layer.mlp, Experts):
@@ -173,10 +174,10 @@ def _adapters(architecture: Architecture, setup: Setup) -> Iterator[HeldTensor]:
         for tensor in layer_adapters(layer, setup):
             yield replace(tensor, count=count * tensor.count)
     for linear in (*_around_layers(architecture), *architecture.projections, architecture.head):
-        yield from _adapter(linear, setup, 1)
+        yield from _adapter(linear, setup.outside, 1)
     for weight, count in architecture.idle:
         if weight.linear:
-            yield from _adapter(_idle_linear(weight), setup, count)
+            yield from _adapter(_idle_linear(weight), setup.outside, count)
 
 
 def _around_layers(architecture: Architecture) -> tuple[Linear, ...]:
@@ -219,6 +220,7 @@ def _outer_modules(architecture: Architecture) -> Iterator[Table | Norm | Linear
 
 def _layer_modules(layer: Layer, setup: Setup) -> dict[str, tuple[Weight, ...]]:
     found: dict[str, tuple[Weight, ...]] = {}
+    setup = setup.of_layer(layer)
     for weight in layer.weights():
         if weight.component == "norms":
             name = weight.name.rpartition(".")[0]

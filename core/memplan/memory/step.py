@@ -109,7 +109,7 @@ def layer_runs(work: Work, batch: Size, sequence: Size) -> tuple[Run, ...]:
     """Walk each kind of layer under each kind of input that it meets."""
     runs, architecture, setup = list[Run](), work.architecture, work.setup
     dtype, needs = setup.first_input(architecture.tokens, architecture.tied)
-    needs = needs or any(map(setup.adapts, architecture.streams.projections if architecture.streams else ()))
+    needs = needs or any(map(setup.outside.adapts, architecture.streams.projections if architecture.streams else ()))
     bare = architecture.feeds_rows and setup.first_input_is_bare(architecture.tokens, architecture.tied)
     if not architecture.starts:  # what is received needs a gradient where something before it trains
         needs, bare = setup.trains and (needs or work.frozen_layers == 0), False

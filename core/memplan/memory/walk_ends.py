@@ -120,7 +120,7 @@ def walk_ends_on(
     with_loss: bool,
 ) -> EndsWalk:
     """Walk what stands before and after the layers on a tape of the caller's."""
-    ctx, meter = Context(tape, setup, batch, sequence), tape.meter
+    ctx, meter = Context(tape, setup.outside, batch, sequence), tape.meter
     ids, so_far = given_ids(ctx, architecture.vocab_size)
     hidden = (*several(architecture.streams), batch, ctx.rows, architecture.hidden_size)
     x, embed_locals, input_stays = (

@@ -118,7 +118,7 @@ def walk_layer_on(
     input_is_bare: bool = False,
 ) -> LayerWalk:
     """Walk one layer on a tape of the caller's: one that tells what it sees, say."""
-    ctx = Context(tape, setup, batch, sequence)
+    ctx = Context(tape, setup.of_layer(spec), batch, sequence)
     meter = tape.meter
     positions_and_masks(ctx, [spec], Tape())  # the model's; they count once, with the ends
     hidden = spec.attention.output.outputs

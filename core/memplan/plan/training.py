@@ -52,6 +52,15 @@ class Lora(BaseModel):
             "well), or module names such as q_proj."
         ),
     )
+    last_layers: Annotated[int, Field(ge=1, le=100_000)] | None = Field(
+        None,
+        title="LoRA layers",
+        json_schema_extra={"unit": "layers"},
+        description=(
+            "How many layers get adapters, counted from the last; empty means all. Layers before them keep nothing for "
+            "backward, unless checkpointing makes their input need a gradient, as PEFT does."
+        ),
+    )
     dropout: Annotated[float, Field(ge=0, lt=1)] = Field(
         0.0,
         title="LoRA dropout",

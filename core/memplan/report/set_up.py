@@ -19,7 +19,7 @@ from memplan.plan.scenario import Scenario
 from memplan.plan.training import Training
 from memplan.result import Estimate
 from memplan.sentences import host_sentence, model_sentence, pinned_sentence, stage_sentence, usable_words
-from memplan.units import Unit
+from memplan.units import Unit, counted
 
 _METHODS = {
     "full": "full fine-tuning",
@@ -66,6 +66,8 @@ def training_words(training: Training, *, one_pass: bool = False) -> str:
     if training.method in ("lora", "qlora"):
         targets = training.lora.targets
         words[0] += f" of rank {training.lora.rank} on {targets if isinstance(targets, str) else ', '.join(targets)}"
+        if training.lora.last_layers is not None:
+            words[0] += f" of the last {counted(training.lora.last_layers, 'layer')}"
     if training.method == "freeze":
         words[0] += f" ({training.freeze.trainable_layers})"
     if training.method == "inference":

@@ -40,14 +40,14 @@ def measure(case: dict[str, Any]) -> dict[str, int]:
     model = llama.Model(llama.ModelArgs.from_dict(config))
     model.set_dtype({"bf16": mx.bfloat16, "fp16": mx.float16, "fp32": mx.float32}[case["weights_dtype"]])
     if case["method"] == "lora":
-        lora = case["lora"]
+        lora = {**DEFAULTS["lora"], **case["lora"]}
         model.freeze()
         keys = lora["targets"]
         config = {"rank": lora["rank"], "scale": 20.0, "dropout": lora["dropout"]}
         if keys != "all-linear":
             names = {"q_proj": "self_attn", "k_proj": "self_attn", "v_proj": "self_attn", "o_proj": "self_attn"}
             config["keys"] = [f"{names.get(key, 'mlp')}.{key}" for key in keys]
-        linear_to_lora_layers(model, len(model.layers), config)
+        linear_to_lora_layers(model, lora.get("last_layers") or len(model.layers), config)
     if case["checkpointing"] == "full":
         grad_checkpoint(model.layers[0])
     model.train()

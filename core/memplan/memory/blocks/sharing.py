@@ -98,7 +98,7 @@ def _own_input(ctx: Context, spec: LayerInput) -> Tensor:
 def _inputs_need_gradients(setup: Setup, made: LayerInputs) -> bool:
     if not setup.trains:
         return False
-    trains = setup.embeddings_train or setup.saves(made.table.name) or setup.adapts(made.projection)
+    trains = setup.embeddings_train or setup.saves(made.table.name) or setup.outside.adapts(made.projection)
     return trains or setup.first_input(made.tokens, made.tied)[1]
 
 
