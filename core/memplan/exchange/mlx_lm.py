@@ -6,7 +6,7 @@ Defaults: mlx-lm 0.32.2, lora.py.
 from __future__ import annotations
 
 from memplan.exchange.documents import Document
-from memplan.exchange.notes import ImportNote, Stated
+from memplan.exchange.notes import Stated
 from memplan.exchange.reading import Keys
 
 _SIGNS = ("fine_tune_type", "lora_layers", "num_layers", "iters", "grad_checkpoint", "lora_parameters")
@@ -52,12 +52,11 @@ def read(keys: Keys, document: Document) -> None:
 
 
 def _read_full(keys: Keys, kind: Stated | None, layers: Stated | None) -> None:
-    """Under "full" the last layers train, embeddings and head stay frozen; -1 is every layer (tuner/utils.py)."""
+    """Under "full" the last layers train, embeddings and head stay frozen; -1 is every layer, and so is 0 (lora.py)."""
     reading = keys.reading
-    count = layers.value if layers else DEFAULT_LAYERS
-    if count == -1:
+    if layers is not None and layers.value < 1:
         reading.state("training.method", kind, value="freeze")
-        reading.default("training.freeze.trainable_layers", 100_000, "num_layers is -1: every layer")
+        reading.default("training.freeze.trainable_layers", 100_000, f"{layers.key} is {layers.value}: every layer")
     else:
         reading.state("training.method", kind, value="freeze")
         reading.state("training.freeze.trainable_layers", layers)
@@ -83,14 +82,9 @@ def _read_adapter(adapter: Keys, kind: Stated | None, layers: Stated | None) -> 
     reading.default("training.quantization.fp32_unquantized", False, "MLX leaves the rest as stored")
     reading.default("training.lora.adapter_dtype", "fp32", "MLX-LM makes adapters fp32")
     if layers is None:
-        reading.notes.append(_last_layers(DEFAULT_LAYERS, "num_layers is not given", reading.file))
-    elif layers.value != -1:
-        reading.leave_out(layers, f"adapters stand on the last {layers.value} layers; they are counted on every layer")
-
-
-def _last_layers(count: int, why: str, file: str) -> ImportNote:
-    words = f"{why}: adapters stand on the last {count} layers; they are counted on every layer"
-    return ImportNote("left_out", "num_layers", words, Stated(None, file, "").source)
+        reading.default("training.lora.last_layers", DEFAULT_LAYERS, "MLX-LM's default (num_layers)")
+    elif layers.value > 0:  # -1 and 0 are every layer
+        reading.state("training.lora.last_layers", layers)
 
 
 _OPTIMIZERS = {"adam": "adamw", "adamw": "adamw", "sgd": "sgd", "adafactor": "adafactor", "muon": "muon"}

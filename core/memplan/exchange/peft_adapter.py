@@ -7,6 +7,7 @@ from typing import Any
 
 from memplan.exchange.documents import Document
 from memplan.exchange.hf_trainer import TRAINER_SIGNS, state_bits
+from memplan.exchange.layer_settling import ADAPTED_LAYERS
 from memplan.exchange.notes import Stated
 from memplan.exchange.reading import Keys
 from memplan.exchange.trainer_terms import state_adapter, state_targets
@@ -52,7 +53,10 @@ def read(keys: Keys, document: Document) -> None:
     state_adapter(keys, rank)
     if rank is None:
         reading.default("training.lora.rank", 8, "PEFT's default")
-    state_targets(reading, keys.any("target_modules"))
+    state_targets(reading, targets := keys.any("target_modules"))
+    if targets is not None and isinstance(targets.value, str):
+        listed = reading.stated.pop(ADAPTED_LAYERS, None)
+        reading.leave_out(listed, "PEFT takes it beside a list of names alone; adapters are counted on every layer")
     reading.state("training.lora.modules_to_save", keys.names("modules_to_save"))
     state_bits(keys, keys.switch("load_in_4bit"), keys.switch("load_in_8bit"))
     keys.text("bnb_4bit_compute_dtype")

@@ -14,6 +14,7 @@ from memplan.catalog import device as catalog_device
 from memplan.errors import MemplanError
 from memplan.exchange.batches import settle_accumulation, settle_groups, settle_processes
 from memplan.exchange.desk import Desk
+from memplan.exchange.layer_settling import settle_layers
 from memplan.exchange.model_settling import SettledModel, settle_model
 from memplan.exchange.notes import AUTO, NOTE_TITLES, ImportNote, Stated
 from memplan.exchange.peft_defaults import default_targets
@@ -79,6 +80,7 @@ def settle(readings: Sequence[Reading], answers: Mapping[str, Any], name: str) -
     _settle_engine_checkpointing(desk)
     _settle_method(desk, model, trains=trains)
     _settle_targets(desk, model)
+    settle_layers(desk, model.choice)
     settle_processes(desk)
     _settle_devices(desk, trains=trains)
     _settle_precision(desk, model)

@@ -9,6 +9,7 @@ from math import prod
 from pathlib import Path
 
 from memplan.errors import MemplanError
+from memplan.exchange.layer_settling import state_layers
 from memplan.exchange.model_settling import dtype_word
 from memplan.exchange.notes import AUTO, Stated
 from memplan.exchange.reading import Keys, Reading
@@ -146,6 +147,7 @@ def state_adapter(keys: Keys, rank: Stated | None) -> None:
     reading.state("training.lora.rank", rank)
     dropout = keys.number("lora_dropout")
     reading.state("training.lora.dropout", dropout)
+    state_layers(keys)
     for name, why in _ADAPTER_EXTRAS.items():
         found = keys.any(name)
         if found is not None and found.value not in (False, [], {}, "", "none", "false"):
@@ -157,8 +159,6 @@ _ADAPTER_EXTRAS = {
     "use_dora": "DoRA's magnitudes and its copies of weights are not counted; LoRA is",
     "lora_bias": "biases that train are not counted",
     "rank_pattern": "ranks of single modules are not counted; the common rank is",
-    "layers_to_transform": "adapters are counted on every layer",
-    "peft_layers_to_transform": "adapters are counted on every layer",
     "layer_replication": "replicated layers are not counted",
     "exclude_modules": "adapters are counted on what it excludes too",
     "target_parameters": "adapters on plain parameters are not counted",

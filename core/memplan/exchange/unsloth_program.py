@@ -7,6 +7,7 @@ it puts in place of the trainer's own defaults).
 from __future__ import annotations
 
 from memplan.exchange.documents import Document
+from memplan.exchange.layer_settling import ADAPTED_LAYERS, LAST_LAYERS
 from memplan.exchange.model_settling import dtype_word
 from memplan.exchange.notes import Stated
 from memplan.exchange.reading import Keys
@@ -83,11 +84,24 @@ def _read_adapter(keys: Keys, rank: Stated | None, targets: Stated | None, bits:
     reading.default("training.quantization.double_quant", True, "Unsloth's default")
     reading.default("training.quantization.fp32_unquantized", False, "Unsloth leaves the rest as loaded")
     state_adapter(keys, rank)
+    _state_last_layers(keys)
     reading.default("training.lora.rank", 16, "Unsloth's default")
     state_targets(reading, targets)
     reading.default("training.lora.targets", TARGETS, "Unsloth's default")
     reading.state("training.lora.modules_to_save", keys.names("modules_to_save"))
     reading.default("training.lora.adapter_dtype", "fp32", "Unsloth trains adapters in fp32")
+
+
+def _state_last_layers(keys: Keys) -> None:
+    """Take finetune_last_n_layers: one at least, and only where no layers are named.
+
+    Source: unsloth 2026.10.9, models/llama.py (get_peft_model).
+    """
+    reading, last = keys.reading, keys.whole("finetune_last_n_layers", least=0)
+    if ADAPTED_LAYERS in reading.stated:
+        reading.ignore(last, "layers_to_transform counts")
+    elif last is not None:
+        reading.state(LAST_LAYERS, last, value=max(1, last.value))
 
 
 def _read_autocast(keys: Keys) -> None:

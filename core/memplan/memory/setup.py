@@ -216,6 +216,11 @@ _OLD_NAMES: dict[str, dict[str, tuple[str, ...]]] = {
 """Names that target a parameter of a mixture of experts (PEFT 0.21, transformers_weight_conversion)."""
 
 
+def names_of_experts(experts: Experts) -> tuple[str, ...]:
+    """The names under which PEFT puts adapters on a router and experts that are no linear modules; none for most."""
+    return tuple(name for names in _OLD_NAMES[experts.adapter_names].values() for name in names)
+
+
 def names_module(name: str, module: str) -> bool:
     """Whether an entry of PEFT's modules_to_save reaches a module: ends are compared, whatever stands before them.
 

@@ -56,7 +56,8 @@ def sizes() -> st.SearchStrategy[Content]:
     )
 
 
-def adapters(dtype: str = "fp32") -> st.SearchStrategy[Content]:
+def adapters(dtype: str = "fp32", *, layers: bool = False) -> st.SearchStrategy[Content]:
+    """Adapters; with `layers`, on the last ones of 16 alone as well."""
     targets = st.just("all-linear") | st.lists(st.sampled_from(LLAMA_TARGETS), min_size=1, unique=True)
     return st.fixed_dictionaries(
         {
@@ -65,6 +66,7 @@ def adapters(dtype: str = "fp32") -> st.SearchStrategy[Content]:
             "dropout": st.sampled_from([0.0, 0.05, 0.1]),
             "adapter_dtype": st.just(dtype),
             "modules_to_save": st.sampled_from([[], ["embed_tokens", "lm_head"]]),
+            "last_layers": st.none() | st.integers(1, 16) if layers else st.none(),
         }
     )
 
@@ -117,7 +119,7 @@ ATTENTION = one_of("attention", "eager", "sdpa", "flash")
 
 
 def axolotl() -> st.SearchStrategy[Scenario]:
-    adapter = adapters().map(lambda lora: {"method": "lora", "lora": lora})
+    adapter = adapters(layers=True).map(lambda lora: {"method": "lora", "lora": lora})
     method = fixed(method="full") | adapter | merged(adapter, packed("nf4", "fp4", "int8"))
     loss = st.sampled_from(
         [{}, {"loss": "fused"}, {"loss": "chunked"}, {"loss": "fused", "kernels": "liger"}, {"kernels": "liger"}]
@@ -210,7 +212,7 @@ def torchtune() -> st.SearchStrategy[Scenario]:
 
 
 def mlx() -> st.SearchStrategy[Scenario]:
-    adapter = adapters().map(lambda lora: {"method": "lora", "lora": {**lora, "modules_to_save": []}})
+    adapter = adapters(layers=True).map(lambda lora: {"method": "lora", "lora": {**lora, "modules_to_save": []}})
     last = st.integers(1, 16).map(
         lambda layers: {"method": "freeze", "freeze": {"trainable_layers": layers, "head": False}}
     )
@@ -227,7 +229,7 @@ def script() -> st.SearchStrategy[Scenario]:
             for cast in ("none", "bf16", "fp16")
         ]
     )
-    adapter = adapters().map(lambda lora: {"method": "lora", "lora": lora})
+    adapter = adapters(layers=True).map(lambda lora: {"method": "lora", "lora": lora})
     frozen = st.builds(
         lambda layers, head: {"method": "freeze", "freeze": {"trainable_layers": layers, "head": head}},
         st.integers(0, 12),
@@ -406,6 +408,43 @@ def test_the_file_says_what_it_needs_itself() -> None:
     alone = import_documents([document], {"hardware.device": "a100-80gb-sxm", "hardware.devices": 1}).scenario
     assert alone is not None
     assert line.endswith(f"needs {format_bytes(estimate(alone).need_bytes)}")
+
+
+LAST = {"method": "lora", "lora": {"targets": "all-linear", "last_layers": 3}}
+
+
+def test_layers_are_numbered_for_peft_beside_names() -> None:
+    """Llama 3.2 1B has 16 layers; PEFT refuses numbers beside "all-linear" (peft 0.21.2, LoraConfig)."""
+    text = export_scenario(made(LAST, {}), "script").text
+    assert "layers_to_transform=[13, 14, 15]" in text
+    (line,) = [line for line in text.splitlines() if "target_modules" in line]
+    assert set(ast.literal_eval(line.partition("=")[2].strip(" ,"))) == set(LLAMA_TARGETS)
+    axolotl = yaml.safe_load(export_scenario(made(LAST, {}), "axolotl").text)
+    assert (axolotl["peft_layers_to_transform"], axolotl["lora_target_linear"]) == ([13, 14, 15], True)
+    assert yaml.safe_load(export_scenario(made(LAST, {}), "mlx").text)["num_layers"] == 3
+
+
+@pytest.mark.parametrize("form", ["llama-factory", "torchtune"])
+def test_layers_are_not_said_where_there_is_no_key(form: str) -> None:
+    unsaid = {one.path for one in export_scenario(made(LAST, {}), form).unsaid}
+    assert "training.lora.last_layers" in unsaid
+    assert "training.lora.targets" not in unsaid
+
+
+def test_layers_of_a_size_alone_are_not_numbered() -> None:
+    content = {"model": {"parameters": 7_000_000_000}, "training": LAST}
+    found = export_scenario(Scenario.model_validate(content), "script")
+    assert "layers_to_transform" not in found.text
+    assert "training.lora.last_layers" in {one.path for one in found.unsaid}
+
+
+@pytest.mark.parametrize("kept", ["none", "full"])
+def test_the_script_makes_inputs_need_gradients_for_checkpoints_alone(kept: str) -> None:
+    """Otherwise layers before the first adapter would be recorded, and kbit training would turn checkpoints on."""
+    packed = {**LAST, "method": "qlora", "checkpointing": kept, "quantization": {"fp32_unquantized": True}}
+    text = export_scenario(made(packed, {}), "script").text
+    assert ("model.enable_input_require_grads()" in text) == (kept == "full")
+    assert ("use_gradient_checkpointing=False" in text) == (kept == "none")
 
 
 def test_a_file_that_says_it_all_has_one_need() -> None:

@@ -14,7 +14,7 @@ from memplan.estimate import estimate
 from memplan.exchange.documents import Document, parse_document
 from memplan.exchange.export import launchers, other_stacks, recipes, trainer_script
 from memplan.exchange.export.placeholders import SAID_ABOVE, with_marks
-from memplan.exchange.export.terms import DTYPES, model_name, packing
+from memplan.exchange.export.terms import DTYPES, model_name, packing, targets_beside_layers
 from memplan.exchange.formats import read_document
 from memplan.exchange.notes import Stated
 from memplan.exchange.reading import Reading
@@ -138,8 +138,16 @@ def _differences(wanted: Scenario, found: Scenario, asked: set[str]) -> Iterator
         if path in _NOT_THE_RUNS or not field_applies(path, method, strategy):
             continue
         value = value_at(wanted, path)
-        if path in asked or value_at(found, path) != value:
+        if path in asked or not _same(path, wanted, value_at(found, path)):
             yield Unsaid(path, facts_at(Scenario, path).title, value_words(value))
+
+
+def _same(path: str, wanted: Scenario, found: Any) -> bool:
+    """Whether a value is the scenario's: names of all linear modules in the layers are as good as the word for them."""
+    value = value_at(wanted, path)
+    if path == "training.lora.targets" and isinstance(value, str) and not isinstance(found, str):
+        return set(found) == set(targets_beside_layers(wanted))
+    return bool(found == value)
 
 
 def _yaml_text(content: dict[str, Any], comment: str) -> str:

@@ -175,7 +175,8 @@ def mlx(scenario: Scenario) -> dict[str, Any]:
     training = checked(scenario).training
     content: dict[str, Any] = {"model": model_name(scenario), "train": True, "data": "./data"}
     content["fine_tune_type"] = "lora" if adapted(scenario) else "full"
-    content["num_layers"] = training.freeze.trainable_layers if training.method == "freeze" else -1
+    last = training.lora.last_layers if adapted(scenario) else None
+    content["num_layers"] = training.freeze.trainable_layers if training.method == "freeze" else last or -1
     content["optimizer"] = _MLX_OPTIMIZERS.get(training.optimizer, "adamw")
     content |= {"iters": 1000, "learning_rate": 1e-5, "batch_size": training.micro_batch}
     content["grad_accumulation_steps"] = training.gradient_accumulation

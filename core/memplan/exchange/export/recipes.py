@@ -7,6 +7,7 @@ from typing import Any
 from memplan.exchange.export.terms import (
     ATTENTION,
     adapted,
+    adapter_layers,
     checked,
     deepspeed_file,
     fsdp_config,
@@ -90,6 +91,7 @@ def _axolotl_adapter(scenario: Scenario) -> dict[str, Any]:
         content["lora_target_linear"] = True
     else:
         content["lora_target_modules"] = list(lora.targets)
+    content |= {f"peft_{name}": numbers for name, numbers in adapter_layers(scenario).items()}
     if lora.modules_to_save:
         content["lora_modules_to_save"] = list(lora.modules_to_save)
     if lora.adapter_dtype != "fp32" and lora.adapter_dtype == scenario.training.weights_dtype:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from memplan.architecture.expert_parts import Experts
+from memplan.chosen_model import chosen_model
 from memplan.errors import MemplanError
 from memplan.exchange.precision import DEEPSPEED, FSDP
 from memplan.exchange.trainer_terms import OPTIMIZERS
+from memplan.memory.setup import names_of_experts
 from memplan.plan.scenario import Scenario
 
 DTYPES = {"fp32": "float32", "bf16": "bfloat16", "fp16": "float16"}
@@ -88,6 +91,31 @@ def targets(scenario: Scenario) -> str | list[str]:
     """An adapter's targets as PEFT takes them."""
     chosen = scenario.training.lora.targets
     return "all-linear" if isinstance(chosen, str) else list(chosen)
+
+
+def adapter_layers(scenario: Scenario) -> dict[str, list[int]]:
+    """PEFT's key for the layers that get adapters, numbered from 0; nothing where all do, or how many is a guess."""
+    last = scenario.training.lora.last_layers
+    if last is None or scenario.model.parameters is not None:
+        return {}
+    count = chosen_model(scenario.model).architecture.num_layers
+    return {"layers_to_transform": list(range(max(0, count - last), count))}
+
+
+def targets_beside_layers(scenario: Scenario) -> str | list[str]:
+    """An adapter's targets where some layers alone get adapters: PEFT takes numbers of layers only beside names.
+
+    They are those of the layers' linear modules, and of experts that are none.
+    """
+    lora = scenario.training.lora
+    if not adapter_layers(scenario) or not isinstance(lora.targets, str):
+        return targets(scenario)
+    found: dict[str, None] = {}
+    for layer in chosen_model(scenario.model).architecture.kinds:
+        found |= dict.fromkeys(name for one in layer.linears() for name, _ in one.parts or ((one.name, 1),))
+        if isinstance(layer.mlp, Experts):
+            found |= dict.fromkeys(names_of_experts(layer.mlp))
+    return [*found, *(["lm_head"] if lora.targets == "all-linear+lm_head" else [])]
 
 
 def fsdp_config(scenario: Scenario, prefix: str = "") -> dict[str, Any]:

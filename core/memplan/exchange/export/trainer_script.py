@@ -11,13 +11,14 @@ from memplan.exchange.export.terms import (
     ATTENTION,
     DTYPES,
     adapted,
+    adapter_layers,
     checked,
     fsdp_config,
     model_name,
     optimizer_name,
     packing,
     precision_flags,
-    targets,
+    targets_beside_layers,
 )
 from memplan.exchange.precision import DEEPSPEED, FSDP
 from memplan.plan.scenario import Scenario
@@ -52,7 +53,8 @@ def adapter(scenario: Scenario) -> dict[str, Any] | None:
         return None
     lora = scenario.training.lora
     content: dict[str, Any] = {"r": lora.rank, "lora_alpha": 2 * lora.rank, "lora_dropout": lora.dropout}
-    content["target_modules"] = targets(scenario)
+    content["target_modules"] = targets_beside_layers(scenario)
+    content |= adapter_layers(scenario)
     content["task_type"] = "CAUSAL_LM"
     if lora.modules_to_save:
         content["modules_to_save"] = list(lora.modules_to_save)
@@ -104,13 +106,16 @@ def _prepares(scenario: Scenario) -> bool:
 def _preparation(scenario: Scenario, lora: dict[str, Any] | None) -> list[str]:
     lines = []
     if lora:
-        if _prepares(scenario):
-            lines.append("model = prepare_model_for_kbit_training(model)")
+        kept = scenario.training.checkpointing != "none"
+        if _prepares(scenario):  # it turns checkpoints on unless it is told not to
+            told = "" if kept else ", use_gradient_checkpointing=False"
+            lines.append(f"model = prepare_model_for_kbit_training(model{told})")
         follows = scenario.training.lora.adapter_dtype != "fp32"
         cast = ", autocast_adapter_dtype=False" if follows else ""
         lines.append(f"adapter = {_call('LoraConfig', lora)}")
         lines.append(f"model = get_peft_model(model, adapter{cast})")
-        lines.append("model.enable_input_require_grads()")
+        if kept:
+            lines.append("model.enable_input_require_grads()")
     if scenario.training.method == "freeze":
         freeze = scenario.training.freeze
         lines.append("model.requires_grad_(False)")
