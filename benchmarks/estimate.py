@@ -17,6 +17,7 @@ MODELS = (
     "meta-llama/Llama-3.2-1B",
     "meta-llama/Llama-3.1-70B",
     "google/gemma-2-27b",
+    "google/gemma-4-E2B",  # eight kinds of layers that take turns
     "deepseek-ai/DeepSeek-V3",
     "moonshotai/Kimi-K2-Instruct",  # a trillion parameters
 )

@@ -11,8 +11,10 @@ from hypothesis import strategies as st
 from memplan.memory import operations as op
 from memplan.memory import products
 from memplan.memory.peak import Peak, peak_of
+from memplan.memory.recorder import Recorder
 from memplan.memory.recording import Ledger, Reading, Recordings
 from memplan.memory.storage import ACTIVATIONS, Meter, Storage
+from memplan.memory.summits import Course
 from memplan.memory.symbols import Symbol, Symbols, counted, digits
 from memplan.memory.tape import Parameter, Tape
 
@@ -122,3 +124,26 @@ def test_each_tensor_is_rounded_up_to_blocks_of_its_own(sequence: int) -> None:
 
     found = Recordings(walk, lambda now, reading: reading.amount(now), asked=True).at(1, sequence)
     assert found == 5 * -(-3 * sequence // 512) * 512
+
+
+@pytest.mark.parametrize("sequence", [1, 170, 171, 512, 5000])
+def test_of_two_moments_the_fuller_one_is_found_however_tensors_are_rounded_up(sequence: int) -> None:
+    """Four tensors of a row each take up to four blocks, where one as large as five rows takes one: by hand."""
+
+    def walk(meter: Meter, batch: Any, sequence: Any) -> Peak:
+        for sizes in ([sequence] * 4, [5 * sequence]):
+            held = [Storage(meter, meter.size(size), ACTIVATIONS) for size in sizes]
+            del held
+        return peak_of(meter)
+
+    found = Recordings(walk, lambda noted, reading: reading.peak(noted), asked=True).at(1, sequence)
+    assert found.total == max(4 * -(-sequence // 512), -(-5 * sequence // 512)) * 512
+
+
+def test_moments_that_another_exceeds_at_every_size_are_left_out() -> None:
+    """What makes reading cheap: of twelve moments, two may be the fullest."""
+    symbols, recorder = Symbols(1, 512), Recorder()
+    for number in range(1, 7):
+        for size in (512 * number * symbols.sequence**2, 512 * number * 2000 * symbols.sequence):
+            Storage(recorder, recorder.size(size), ACTIVATIONS)
+    assert len(Course(recorder, symbols).summits(*recorder.span())) == 2

@@ -2,24 +2,24 @@
 
 Which tensors a walk makes and frees, in which order, does not follow from how large they are. So the tape runs once, at
 symbols instead of numbers (`symbols`), and notes what grew and shrank; for each batch and sequence the sizes are then
-worked out, rounded as the allocator rounds them, and added up along the events. Where a walk does ask how large a batch
-or a sequence is, the recording holds for a region, and the next region gets a recording of its own.
+worked out, rounded as the allocator rounds them, and added up at the moments that may be the fullest (`summits`). Where
+a walk does ask how large a batch or a sequence is, the recording holds for a region, and the next region gets a
+recording of its own.
 
 An amount in a recording is how many there are of each size: a whole number with binary digits for each size.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from functools import partial
-from itertools import accumulate
 from typing import Any, Generic, TypeVar
 
 from memplan.memory.peak import Peak
-from memplan.memory.recorder import AMOUNT_DIGITS, KIND_DIGITS, Recorder
-from memplan.memory.storage import GRADIENTS, Level, Meter, Size, rounded
-from memplan.memory.symbols import Monomial, Symbol, Symbols, digits, fullest
+from memplan.memory.recorder import Recorder
+from memplan.memory.storage import Level, Meter, Size, rounded
+from memplan.memory.summits import Counts, Course, Summit, counts_of
+from memplan.memory.symbols import Monomial, Symbol, Symbols, fullest
 from memplan.memory.tape import Kept
 
 Walk = TypeVar("Walk")
@@ -36,9 +36,11 @@ class Recording(Generic[Walk]):
         places = {monomial: place for place, monomial in enumerate(self._monomials)}
         self._sizes = tuple(tuple((places[one], number) for one, number in terms.items()) for terms in polynomials)
         self._constant = tuple(all(one == Monomial(0, 0, ()) for one in terms) for terms in polynomials)
-        self._amounts = tuple(counts_of(amount) for amount in recorder.amounts)
-        self.events = tuple(event >> KIND_DIGITS for event in recorder.events)
-        self._of_kind = _by_kind(recorder.events, self.events)
+        self._products = tuple(terms[0] for terms in self._sizes)
+        self._sums = tuple((place, terms) for place, terms in enumerate(self._sizes) if len(terms) > 1)
+        self.course = Course(recorder, symbols)
+        self._counts_of: dict[int, Counts] = {}
+        self._summits: dict[tuple[int, int], tuple[Summit, ...]] = {}
 
     def holds(self, batch: Size, sequence: Size) -> bool:
         """Whether the walk is the same at these."""
@@ -49,13 +51,15 @@ class Recording(Generic[Walk]):
         """Work the sizes out; at symbols they are polynomials, and not rounded where they follow from either."""
         counts = self._counts(batch, sequence)
         values = [value_of(monomial, batch, sequence, counts) for monomial in self._monomials]
-        sizes = []
-        for terms, constant in zip(self._sizes, self._constant, strict=True):
-            size = sum([number * values[place] for place, number in terms])
-            sizes.append(rounded(size) if constant or not isinstance(batch, Symbol) else size)
         if isinstance(batch, Symbol):
+            whole = [sum([number * values[place] for place, number in terms]) for terms in self._sizes]
             batch.cut(self._batches)
             sequence.cut(self._sequences)
+            sizes = [rounded(size) if constant else size for size, constant in zip(whole, self._constant, strict=True)]
+            return Reading(self, batch, sequence, sizes)
+        sizes = [rounded(number * values[place]) for place, number in self._products]
+        for at, terms in self._sums:
+            sizes[at] = rounded(sum([number * values[place] for place, number in terms]))
         return Reading(self, batch, sequence, sizes)
 
     def _counts(self, batch: Size, sequence: Size) -> list[Size]:
@@ -64,15 +68,19 @@ class Recording(Generic[Walk]):
             return [batch.symbols.counted(rule, numbers) for rule, numbers in self._symbols.counts]
         return [rule(batch, sequence, *numbers) for rule, numbers in self._symbols.counts]
 
-    def changes(self, sizes: list[Size]) -> list[Size]:
-        """What each event that grows adds; behind them, in reverse, what each that shrinks takes."""
-        grown = [sum([number * sizes[place] for place, number in counts]) for counts in self._amounts]
-        return grown + [-one for one in reversed(grown)]
+    def counts_of(self, amount: int) -> Counts:
+        """How many of which size an amount is."""
+        known = self._counts_of.get(amount)
+        if known is None:
+            known = self._counts_of[amount] = counts_of(amount)
+        return known
 
-    def prefix(self, kind: int, last: int) -> tuple[int, ...]:
-        """Events of a kind up to one of all events, that one included."""
-        positions, events = self._of_kind[kind]
-        return events[: bisect_right(positions, last)]
+    def summits(self, span: tuple[int, int]) -> tuple[Summit, ...]:
+        """The moments of a span that may be its fullest, whatever the sizes."""
+        known = self._summits.get(span)
+        if known is None:
+            known = self._summits[span] = self.course.summits(*span)
+        return known
 
     def shape(self, shape: tuple[Size, ...], batch: Size, sequence: Size) -> tuple[Size, ...]:
         """A shape in numbers."""
@@ -86,35 +94,32 @@ class Recording(Generic[Walk]):
 class Reading:
     """A recording at one batch and sequence."""
 
-    __slots__ = ("_batch", "_changes", "_levels", "_recording", "_sequence", "_sizes")
+    __slots__ = ("_batch", "_recording", "_sequence", "_sizes", "again")
 
     def __init__(self, recording: Recording[Any], batch: Size, sequence: Size, sizes: list[Size]) -> None:
         self._recording, self._batch, self._sequence, self._sizes = recording, batch, sequence, sizes
-        self._changes = recording.changes(sizes)
-        self._levels = list(accumulate(map(self._changes.__getitem__, recording.events), initial=0))
-
-    @property
-    def again(self) -> Callable[[], Reading]:
-        """What reads the recording again: walks are cached, and what was added up on the way would fill memory."""
-        return partial(self._recording.at, self._batch, self._sequence)
+        self.again: Callable[[], Reading] = partial(recording.at, batch, sequence)
+        """What reads the recording again: walks are cached, and what was worked out on the way would fill memory."""
 
     def amount(self, amount: Size) -> Size:
         """An amount in bytes."""
-        sizes = self._sizes
-        return sum([number * sizes[place] for place, number in counts_of(amount)])
+        return self._bytes(self._recording.counts_of(amount)) if amount else 0
 
     def peak(self, noted: Peak) -> Peak:
         """A peak in bytes, or what was alive at a moment."""
         if noted.span is None:
-            tally = tuple(self.amount(one) for one in noted.tally)
+            tally = tuple([self.amount(one) for one in noted.tally])
             return Peak(sum(tally), tally)
-        first, last = noted.span
-        within = self._levels[first : last + 1]
         if isinstance(self._batch, Symbol):
-            return Peak(0, (0, 0, 0, 0), levels=self._fullest(first, within))
-        total = max(within)
-        at = first + within.index(total)
-        return Peak(total, tuple(self._of_kind(kind, at) for kind in range(4)))
+            levels = (
+                Level(self._bytes(total), self._bytes(gradients))
+                for total, gradients in self._recording.course.levels(*noted.span)
+            )
+            return Peak(0, (0, 0, 0, 0), levels=fullest(levels))
+        summits = self._recording.summits(noted.span)
+        totals = [self._bytes(one.total) for one in summits]
+        total = max(totals)
+        return Peak(total, tuple([self._bytes(one) for one in summits[totals.index(total)].tally]))
 
     def ledger(self, held: tuple[Kept, ...]) -> tuple[Kept, ...]:
         """What is held, with shapes in numbers and sizes in bytes."""
@@ -123,14 +128,9 @@ class Reading:
             (module, role, shape(dims, *place), dtype, self.amount(one)) for module, role, dims, dtype, one in held
         )
 
-    def _of_kind(self, kind: int, at: int) -> Size:
-        """Bytes of a kind when so many events were over."""
-        return sum(map(self._changes.__getitem__, self._recording.prefix(kind, at - 1)))
-
-    def _fullest(self, first: int, within: list[Size]) -> tuple[Level, ...]:
-        events, changes, last = self._recording.events, self._changes, first + len(within) - 1
-        tops = (at for at in range(first, last + 1) if at == last or changes[events[at]] < 0)
-        return fullest(Level(within[at - first], self._of_kind(GRADIENTS, at)) for at in tops)
+    def _bytes(self, counts: Counts) -> Size:
+        sizes = self._sizes
+        return sum([number * sizes[place] for place, number in counts])
 
 
 class Ledger:
@@ -188,16 +188,3 @@ def value_of(monomial: Monomial, batch: Size, sequence: Size, counts: list[Size]
     for place in monomial.counts:
         value *= counts[place]
     return value
-
-
-def counts_of(amount: int) -> tuple[tuple[int, int], ...]:
-    """How many of which size."""
-    return tuple(digits(amount, AMOUNT_DIGITS))
-
-
-def _by_kind(events: list[int], places: tuple[int, ...]) -> tuple[tuple[tuple[int, ...], tuple[int, ...]], ...]:
-    """For each kind, the positions of its events among all, and their places."""
-    positions: list[list[int]] = [[] for _ in range(1 << KIND_DIGITS)]
-    for at, event in enumerate(events):
-        positions[event & (1 << KIND_DIGITS) - 1].append(at)
-    return tuple((tuple(some), tuple(places[at] for at in some)) for some in positions)

@@ -134,6 +134,12 @@ class Symbols:
         """
         return {self._monomial(place): digit for place, digit in digits(int(size), DIGITS)}
 
+    def least(self, size: Size) -> int:
+        """The least that a size without negative coefficients comes to in the region."""
+        batch, sequence = (max(1, int(one.bounds[0])) for one in (self.batch, self.sequence))
+        terms = self.polynomial(size).items()
+        return sum(n * batch**one.batch_power * sequence**one.sequence_power for one, n in terms if not one.counts)
+
     def _monomial(self, place: int) -> Monomial:
         powers, counted = place % _FIRST_COUNT, place // _FIRST_COUNT
         counts = tuple(index for index in range(len(self.counts)) if counted >> index & 1)
@@ -151,6 +157,16 @@ def counted(batch: Size, sequence: Size, rule: Rule, *numbers: int) -> Any:
     return rule(batch, sequence, *numbers)
 
 
+def has_negative_digits(size: Size) -> bool:
+    """Whether a coefficient of a size is negative.
+
+    >>> symbols = Symbols(1, 512)
+    >>> has_negative_digits(symbols.sequence - 5), has_negative_digits(5 * symbols.sequence)
+    (True, False)
+    """
+    return bool(size & _SIGNS)
+
+
 def fullest(levels: Iterable[Level]) -> tuple[Level, ...]:
     """Those that no other reaches in every coefficient, so for every batch and sequence.
 
@@ -165,7 +181,7 @@ def fullest(levels: Iterable[Level]) -> tuple[Level, ...]:
     for level in sorted(set(levels), reverse=True):  # what reaches a level in all its digits comes before it
         total = level.total
         for other in kept:
-            if not (other.total - total) & _SIGNS:
+            if not has_negative_digits(other.total - total):
                 break
         else:
             kept.append(level)

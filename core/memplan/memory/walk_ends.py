@@ -5,7 +5,7 @@ A stage of a pipeline may have neither: it receives the first layer's input, and
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 
 from memplan.architecture.parts import Architecture
@@ -73,10 +73,10 @@ def walk_ends(
 
 def _read(walk: EndsWalk, reading: Reading) -> EndsWalk:
     """A recorded walk in bytes."""
-    return replace(
-        walk,
+    return EndsWalk(
         start=reading.peak(walk.start),
         held_in_forward=reading.amount(walk.held_in_forward),
+        input_stays=walk.input_stays,
         model_end=reading.peak(walk.model_end),
         loss=reading.peak(walk.loss),
         forward_end=reading.peak(walk.forward_end),
@@ -88,6 +88,7 @@ def _read(walk: EndsWalk, reading: Reading) -> EndsWalk:
         backward_end=reading.amount(walk.backward_end),
         masks={window: reading.amount(mask) for window, mask in walk.masks.items()},
         ledger=walk.ledger.read(reading),
+        places=walk.places,
     )
 
 

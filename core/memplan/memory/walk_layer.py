@@ -74,14 +74,16 @@ def walk_layer(
 
 def _read(walk: LayerWalk, reading: Reading) -> LayerWalk:
     """A recorded walk in bytes."""
-    return replace(
-        walk,
+    return LayerWalk(
         forward=reading.peak(walk.forward),
         kept=reading.amount(walk.kept),
+        keeps_input=walk.keeps_input,
         cached=reading.amount(walk.cached),
         casts=reading.amount(walk.casts),
         input_bytes=reading.amount(walk.input_bytes),
         output_bytes=reading.amount(walk.output_bytes),
+        output_dtype=walk.output_dtype,
+        output_needs_grad=walk.output_needs_grad,
         backward=reading.peak(walk.backward),
         stays=reading.amount(walk.stays),
         gradients=reading.amount(walk.gradients),
