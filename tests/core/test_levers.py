@@ -41,11 +41,18 @@ ROOMY = Scenario.model_validate(
 )
 """Almost every lever is off here and applies."""
 IN_FP32 = replaced(LLAMA, "training.weights_dtype", "fp32")
+INFERRED = Scenario.model_validate(
+    {
+        "model": {"catalog": "meta-llama/Llama-3.1-8B"},
+        "training": {"method": "inference", "micro_batch": 8, "weights_dtype": "fp32", "attention": "eager"},
+        "hardware": {"devices": 4},
+    }
+)
 
 
 def where_it_applies(lever: Lever) -> Scenario:
     """A scenario in which a lever is off and applies."""
-    tried = [changed(micro_batch=2), ROOMY, IN_FP32, changed(gradients_dtype="fp32"), changed(method="lora")]
+    tried = [changed(micro_batch=2), ROOMY, IN_FP32, changed(gradients_dtype="fp32"), changed(method="lora"), INFERRED]
     return next(one for one in tried if not lever.is_on(one) and lever.applies(one) is None)
 
 
@@ -145,11 +152,35 @@ def test_a_smaller_batch_keeps_the_batch_of_a_step() -> None:
         (changed(kernels="mlx"), "optimizer_8bit", "Does not apply: bitsandbytes does not run under MLX."),
         (changed(method="inference"), "checkpointing", "Does not apply: inference trains nothing."),
         (changed(method="inference"), "lora", "Does not apply: inference trains nothing."),
+        (LLAMA, "fewer_at_once", "Does not apply: for inference alone."),
+        (changed(method="inference"), "fewer_at_once", "Does not apply: the micro-batch is 1 already."),
+        (changed(method="inference"), "tensor_parallel", "Does not apply: there is no second device to divide with."),
+        (replaced(INFERRED, "hardware.devices_per_node", 1), "over_more_devices", "Does not apply: products would wait for the network in every layer."),
     ],
 )  # fmt: skip
 def test_what_does_not_apply_says_why(scenario: Scenario, lever_id: str, reason: str) -> None:
     found = offer(scenario, lever_id)
     assert (found.state, found.sentence, found.saving_bytes, found.scenario) == ("not_applicable", reason, 0, None)
+
+
+def test_levers_that_do_not_serve_inference_would_not_change_what_it_needs() -> None:
+    """But for those that set what others set for it: what trains, how many sequences, how many devices."""
+    others = {"method", "batch", "sequences", "devices"}
+    for lever in LEVERS:
+        if "inference" not in lever.serves and lever.group not in others:
+            after = lever.apply(INFERRED)
+            assert estimate(after).need_bytes == estimate(INFERRED).need_bytes, lever.id
+
+
+def test_what_inference_can_save_is_offered() -> None:
+    """Arithmetic: half the bits of a weight, half the cached sequences or tokens; matrices in two parts."""
+    found = {one.lever.id: one for one in lever_offers(INFERRED) if one.state == "off" and one.saving_bytes > 0}
+    assert {"bf16_weights", "fewer_at_once", "shorter_sequence", "flash_attention", "fsdp2"} <= set(found)
+    assert found["bf16_weights"].saving_bytes > WEIGHTS_BYTES
+    divided = offer(INFERRED, "tensor_parallel").scenario
+    assert divided is not None
+    assert (divided.hardware.tensor_parallel, divided.hardware.devices, divided.training.micro_batch) == (2, 4, 16)
+    assert estimate(divided).bytes.loaded == pytest.approx(WEIGHTS_BYTES, rel=0.01)  # of 4 bytes a value, half
 
 
 def test_what_is_set_beside_a_lever_stays() -> None:

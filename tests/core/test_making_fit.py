@@ -291,6 +291,19 @@ def test_what_is_trained_stays_unless_the_person_lets_it_change() -> None:
     assert held.freed is None
 
 
+def test_inference_is_made_to_fit_by_what_serves_it() -> None:
+    """70.6e9 weights of 2 bytes are 131 GiB: too much for one device of 80 GB, less than half of what four hold."""
+    whole = made("meta-llama/Llama-3.1-70B", "h100-sxm", method="inference", micro_batch=8)
+    four = replaced(whole, "hardware.devices", 4)
+    best = make_fit(four).best
+    assert best is not None
+    assert [use.lever.id for use in best.uses] == ["tensor_parallel"]
+    assert best.scenario.hardware.devices == 4
+    alone = make_fit(whole, FREE.toggled("host")).best
+    assert alone is not None
+    assert [use.lever.id for use in alone.uses] == ["over_more_devices"]
+
+
 OVER_PCIE = made("Qwen/Qwen2.5-32B", "rtx-4090", method="qlora", sequence_length=8192)
 
 

@@ -20,6 +20,9 @@ at once, with how many sequences for one update, on how many devices; and that n
 
 Changes = Mapping[str, Any]
 """Path inside the scenario → value."""
+Purpose = Literal["training", "inference"]
+"""What a scenario runs for."""
+ALWAYS: frozenset[Purpose] = frozenset({"training", "inference"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +48,7 @@ class Lever:
         times: how often it can be used, one upon the other.
         comes_to: what a scenario has of it, for levers that can be used again: "1,024 tokens".
         is_advised: whether it is proposed at all by a search for what fits.
+        serves: what runs it is for: those that train, unless it says otherwise.
     """
 
     id: str
@@ -64,11 +68,12 @@ class Lever:
     times: int = 1
     comes_to: Callable[[Scenario], str] | None = None
     is_advised: bool = True
+    serves: frozenset[Purpose] = frozenset({"training"})
 
     def applies(self, scenario: Scenario) -> str | None:
         """Why the scenario cannot use it, in words; None where it can."""
-        if scenario.training.method == "inference":
-            return tr("inference trains nothing")
+        if purpose_of(scenario) not in self.serves:
+            return tr("inference trains nothing") if infers(scenario) else tr("for inference alone")
         return None if self.is_on(scenario) else self.why_not(scenario)
 
     def changes(self, scenario: Scenario) -> dict[str, Any]:
@@ -122,6 +127,16 @@ def device_in(scenario: Scenario) -> Device | None:
         return device_of(scenario.hardware.device)
     except UnknownEntryError:
         return None
+
+
+def infers(scenario: Scenario) -> bool:
+    """Whether it trains nothing."""
+    return purpose_of(scenario) == "inference"
+
+
+def purpose_of(scenario: Scenario) -> Purpose:
+    """What it runs for."""
+    return "inference" if scenario.training.method == "inference" else "training"
 
 
 def adapts(scenario: Scenario) -> bool:

@@ -38,6 +38,10 @@ class Links:
     """Between devices of one node, one way."""
     network: float
 
+    def between(self, nodes: bool) -> float:
+        """The rate between devices, which may be of several nodes."""
+        return min(self.neighbours, self.network) if nodes else self.neighbours
+
 
 @lru_cache(maxsize=512)
 def links_of(device: Device) -> Links:

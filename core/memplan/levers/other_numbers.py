@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memplan.levers.lever import Changes, Lever, adapts, device_in, never, setting
+from memplan.levers.lever import ALWAYS, Changes, Lever, adapts, device_in, never, setting
 from memplan.memory.optimizers import RULES
 from memplan.plan.scenario import Scenario
 from memplan.translation import tr
@@ -130,6 +130,7 @@ PRECISION: tuple[Lever, ...] = (
         why_not=_autocast_why_not,
         changes_what="precision",
         counts_as=0.03,
+        serves=ALWAYS,
     ),
     setting(
         id="adapters_in_16_bit",
@@ -184,8 +185,9 @@ PRECISION: tuple[Lever, ...] = (
     setting(
         id="bf16_weights",
         title="bf16 weights",
-        short="Loses small updates",
-        price="Weights, and with them gradients and PyTorch's states, in bf16: small updates can be lost to rounding.",
+        short="16-bit rounding",
+        price="Weights, and with them gradients and PyTorch's states, in bf16: they are rounded, and small updates can "
+        "be lost.",
         does="Halves weights, gradients and PyTorch's states.",
         idle="They are in 16 bit already, or activations are what is too much.",
         source="Micikevicius et al. 2017, arXiv:1710.03740, section 3.1",
@@ -196,6 +198,7 @@ PRECISION: tuple[Lever, ...] = (
         why_not=_bf16_why_not,
         changes_what="precision",
         counts_as=0.25,
+        serves=ALWAYS,
     ),
 )
 OPTIMIZERS: tuple[Lever, ...] = (

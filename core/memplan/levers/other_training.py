@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memplan.levers.lever import Changes, Lever, adapts, micro_batch_words, never, setting
+from memplan.levers.lever import ALWAYS, Changes, Lever, adapts, micro_batch_words, never, setting
 from memplan.number_style import number
 from memplan.plan.scenario import Scenario
 from memplan.translation import tr
@@ -146,7 +146,8 @@ METHODS: tuple[Lever, ...] = (
         title="Shorter sequence",
         short="Cuts what it sees",
         price="Half the tokens at once: what lies further apart is not seen together, and longer texts are cut.",
-        does="Halves what grows with tokens: activations and logits; eager attention's scores shrink to a quarter.",
+        does="Halves what grows with tokens: activations, logits, cached keys and values; eager attention's scores "
+        "shrink to a quarter.",
         idle="Weights, gradients and states alone are too much.",
         source="arithmetic: tokens of a sequence",
         group="sequence",
@@ -158,6 +159,7 @@ METHODS: tuple[Lever, ...] = (
         ),
         changes_what="sequence_length",
         counts_as=1.1,
+        serves=ALWAYS,
         times=6,
         comes_to=lambda scenario: tr("{count} tokens").format(count=number(scenario.training.sequence_length)),
     ),

@@ -2,11 +2,17 @@
 
 Arithmetic is counted; bytes that move are divided by the link that they move over. What is left out (kernels' starts,
 the data, imperfect overlap) is much the same before and after a lever. Nothing here decides what fits.
+
+What travels while a pass computes hides under that pass alone: forward's gathers under forward; backward's gathers and
+reductions under backward, with what is recomputed in it. Where gradients are reduced once for several micro-batches,
+they hide under the last one's backward. Source: PyTorch 2.13, torch/distributed/fsdp/_fully_shard/_fsdp_param_group.py
+(pre_backward gathers the next group's weights while this one computes) and _fsdp_state.py (a checkpoint's forward runs
+behind that hook); Li et al. 2020, arXiv:2006.15704, section 3.2 (DDP's buckets, and no_sync).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from memplan.allocation import Allocation, allocation
@@ -31,36 +37,58 @@ and moments written. Ren et al. 2021, arXiv:2101.06840, measured about 2.6 s for
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
-    """What one optimizer step asks of each device: operations, and bytes by the link that they move over."""
+class Pass:
+    """Forward or backward of a micro-batch on each device: operations, and bytes that travel meanwhile."""
 
     flops: float
-    read_bytes: float
-    """Weights and gradients, read again for each micro-batch; what 4-bit weights are unpacked to."""
-    neighbour_bytes: float
+    sent_bytes: float
     """What data-parallel devices send each other; arithmetic hides as much of it as it takes long."""
-    leaves_node: bool
     streamed_bytes: float
-    """To and from the host while the device computes, which hides as much of it."""
+    """To and from the host; arithmetic hides as much of it."""
+    times: int = 1
+
+    def seconds(self, links: Links, rate: float) -> float:
+        """How long it takes; `rate` is that of the link between devices."""
+        compute = self.flops / links.flops
+        seconds = compute + max(0.0, self.sent_bytes / rate - compute)
+        if links.host is not None:
+            seconds += max(0.0, self.streamed_bytes / links.host - compute)
+        return seconds
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What one optimizer step asks of each device: operations, and bytes by the link that they move over.
+
+    Where text is generated, what making the next token of each sequence asks.
+    """
+
+    passes: tuple[Pass, ...]
+    read_bytes: float
+    """Weights and gradients, read again for each micro-batch; what 4-bit weights are unpacked to; cached keys."""
+    leaves_node: bool
+    """Whether data-parallel devices are of several nodes."""
+    summed_bytes: float
+    """What tensor-parallel devices send each other to add up what each has of a layer's output, and wait for."""
+    sums_leave_node: bool
     host_bytes: float
     """To and from the host while the device waits."""
     update_bytes: float
     """Read and written by the host's processor, for all devices of a node."""
-    tokens: int
+    tokens: float
+    """Each device's share of them: of those that several devices work out together, a part."""
 
     def seconds_per_token(self, links: Links) -> float:
         """Device time for a token.
 
-        Equation: t = compute + read / memory + max(0, sent / link - compute) + max(0, streamed / host link - compute)
-        + waited for / host link + update / host memory; compute = FLOPs / (0.4 · peak).
+        Equation: t = Σ over passes of (compute + max(0, sent / link - compute) + max(0, streamed / host link -
+        compute)) + summed / link + read / memory + waited for / host link + update / host memory; compute = FLOPs /
+        (0.4 · peak).
         """
-        compute = self.flops / links.flops
-        seconds = compute + self.read_bytes / links.memory
-        if self.neighbour_bytes:
-            rate = min(links.neighbours, links.network) if self.leaves_node else links.neighbours
-            seconds += max(0.0, self.neighbour_bytes / rate - compute)
+        rate = links.between(self.leaves_node)
+        seconds = sum(one.times * one.seconds(links, rate) for one in self.passes) + self.read_bytes / links.memory
+        seconds += self.summed_bytes / links.between(self.sums_leave_node)
         if links.host is not None:
-            seconds += max(0.0, self.streamed_bytes / links.host - compute)
             seconds += self.host_bytes / links.host + self.update_bytes / (HOST_GB_S * 1e9)
         return seconds / self.tokens
 
@@ -80,40 +108,94 @@ def slowdown(now: Scenario, then: Scenario, device: Device) -> float:
     return work_of(then).seconds_per_token(links) / work_of(now).seconds_per_token(links)
 
 
-def work_of(scenario: Scenario, kept_on_host_bytes: int | None = None) -> Work:
+def work_of(scenario: Scenario, kept_on_host_bytes: int | None = None, cached_bytes: int | None = None) -> Work:
     """Count what a step asks of each device; the device itself plays no part.
 
-    Equation: read = pieces · (passes · (weights + unpacked) + 2 · gradients); sent: 2 · gradients a step, or a piece
-    where gradients are divided; where weights are, 2 · weights + gradients a piece; all of it · (d - 1) / d.
-    Symbols: pieces = micro-batches of a step; passes = forward, and each of backward's products; d = data-parallel
-    devices.
+    Equation: read = pieces · (passes · (weights + unpacked) + 2 · gradients) + cached keys and values.
+    Symbols: pieces = micro-batches of a step; passes = forward, and each of backward's products.
+    Assumption: of a text that is generated, the tokens to come take the time, not the prompt.
     Sources: `step_flops`; Rajbhandari et al. 2020, section 7 (what ZeRO sends); Ren et al. 2021 (ZeRO-Offload).
 
     Args:
         scenario: as it is.
         kept_on_host_bytes: what layers keep on the host for one micro-batch, where that is known; walked for without.
+        cached_bytes: keys and values that are cached on a device, likewise.
     """
     training, hardware = scenario.training, scenario.hardware
-    architecture, held = chosen_model(scenario.model).architecture, _held(scenario)
+    held, devices = _held(scenario), data_parallel_devices(hardware)
     kept = kept_on_host(scenario) if kept_on_host_bytes is None else kept_on_host_bytes
-    split = hardware.tensor_parallel * hardware.pipeline_parallel * hardware.context_parallel
-    devices, pieces = data_parallel_devices(hardware), training.gradient_accumulation
-    recomputes = training.checkpointing in ("full", "offload")
-    tokens = training.micro_batch * training.sequence_length * pieces
-    gradients = _GRADIENTS[training.method]
-    token = token_flops(architecture, training.sequence_length)
-    passes = 2 + (gradients == "all") + recomputes
+    cached = cached_keys(scenario) if cached_bytes is None else cached_bytes
+    split, gradients, pieces = _split(hardware), _GRADIENTS[training.method], _pieces(training)
+    reads = 1 if gradients == "none" else 2 + (gradients == "all") + _recomputes(training)
+    read = pieces * (reads * (held.weight_bytes + held.unpacked_bytes) + 2 * held.gradient_bytes) / split
     states, update = _at_the_host(scenario, held, devices)
     return Work(
-        flops=tokens * step_flops(token, gradients, adapters=held.adapters, recomputes=recomputes) / split,
-        read_bytes=pieces * (passes * (held.weight_bytes + held.unpacked_bytes) + 2 * held.gradient_bytes) / split,
-        neighbour_bytes=_sent(hardware, held, devices, pieces) / split,
+        passes=_passes(scenario, held, kept),
+        read_bytes=read + cached,
         leaves_node=devices > hardware.devices_per_node,
-        streamed_bytes=_streamed_weights(scenario, held, devices) / split + 2 * kept * pieces,
+        summed_bytes=_summed(scenario),
+        sums_leave_node=hardware.tensor_parallel > hardware.devices_per_node,
         host_bytes=states / split,
         update_bytes=update / split,
-        tokens=tokens,
+        tokens=_piece_tokens(scenario) * pieces / split,
     )
+
+
+def _passes(scenario: Scenario, held: _Held, kept: int) -> tuple[Pass, ...]:
+    """Forward and backward of each micro-batch; the last backward reduces the gradients that are reduced once."""
+    training, hardware = scenario.training, scenario.hardware
+    split, gradients = _split(hardware), _GRADIENTS[training.method]
+    token = token_flops(chosen_model(scenario.model).architecture, training.sequence_length)
+    tokens = _piece_tokens(scenario) / split
+    ahead, back, once = (one / split for one in _sent(hardware, held))
+    streamed = _streamed_weights(hardware, held) / split + kept
+    forward = Pass(tokens * (token.forward + 2 * held.adapters), ahead, streamed)
+    if gradients == "none":
+        return (forward,)
+    pieces = _pieces(training)
+    whole = tokens * step_flops(token, gradients, adapters=held.adapters, recomputes=_recomputes(training))
+    first = Pass(whole - forward.flops, back, streamed, times=pieces - 1)
+    last = replace(first, sent_bytes=back + once, times=1)
+    return replace(forward, times=pieces), first, last
+
+
+def _summed(scenario: Scenario) -> float:
+    """Bytes that a tensor-parallel device sends and receives in a step.
+
+    Equation: tokens · layers · hidden · bytes · sums · 2 (t - 1) / t; two sums of a layer in forward, in backward, and
+    where forward is recomputed. Source: Shoeybi et al. 2019, arXiv:1909.08053, section 3.
+    """
+    training, hardware, parts = scenario.training, scenario.hardware, scenario.hardware.tensor_parallel
+    if parts == 1:
+        return 0.0
+    architecture, trains = chosen_model(scenario.model).architecture, training.method != "inference"
+    num_bytes = 4 if training.weights_dtype == "fp32" and training.autocast == "none" else 2
+    sums = 2 * (1 + trains * (1 + _recomputes(training)))
+    values = _piece_tokens(scenario) * _pieces(training) * architecture.num_layers * architecture.hidden_size
+    return values * num_bytes * sums * 2 * (parts - 1) / _split(hardware)
+
+
+def _piece_tokens(scenario: Scenario) -> int:
+    """Tokens of a micro-batch; where text is generated, the next one of each sequence."""
+    training = scenario.training
+    return training.micro_batch * (1 if _generates(scenario) else training.sequence_length)
+
+
+def _generates(scenario: Scenario) -> bool:
+    return scenario.training.caches_keys and chosen_model(scenario.model).architecture.generates
+
+
+def _pieces(training: Training) -> int:
+    return training.gradient_accumulation if training.method != "inference" else 1
+
+
+def _split(hardware: Hardware) -> int:
+    """How many devices share a micro-batch."""
+    return hardware.tensor_parallel * hardware.pipeline_parallel * hardware.context_parallel
+
+
+def _recomputes(training: Training) -> bool:
+    return training.checkpointing in ("full", "offload")
 
 
 _GRADIENTS: dict[Method, Gradients] = {
@@ -163,16 +245,19 @@ def _held_by(architecture: Architecture, setup: Setup, optimizer: str, double_qu
     )
 
 
-def _sent(hardware: Hardware, held: _Held, devices: int, pieces: int) -> float:
-    """Bytes that a data-parallel device sends and receives in a step."""
-    strategy = hardware.sharding.strategy
-    if devices == 1:
-        return 0.0
-    amount = 2 * held.gradient_bytes * (pieces if strategy in SHARDS_GRADIENTS else 1)
+def _sent(hardware: Hardware, held: _Held) -> tuple[float, float, float]:
+    """Bytes that a data-parallel device sends and receives in a forward, in a backward, and in a step's last one.
+
+    Equation: 2 · gradients a step, or a backward where gradients are divided; where weights are, they are gathered in
+    forward and, unless they stay, in backward, and gradients are reduced; all of it · (d - 1) / d.
+    """
+    strategy, devices = hardware.sharding.strategy, data_parallel_devices(hardware)
+    part = (devices - 1) / devices
     if strategy in SHARDS_WEIGHTS:
-        gathers = 2 if hardware.sharding.reshard_after_forward else 1
-        amount = (gathers * held.weight_bytes + held.gradient_bytes) * pieces
-    return amount * (devices - 1) / devices
+        again = held.weight_bytes if hardware.sharding.reshard_after_forward else 0
+        return held.weight_bytes * part, (again + held.gradient_bytes) * part, 0.0
+    reduced = 2 * held.gradient_bytes * part
+    return (0.0, reduced, 0.0) if strategy in SHARDS_GRADIENTS else (0.0, 0.0, reduced)
 
 
 def _at_the_host(scenario: Scenario, held: _Held, devices: int) -> tuple[float, float]:
@@ -185,13 +270,12 @@ def _at_the_host(scenario: Scenario, held: _Held, devices: int) -> tuple[float, 
     return 2 * held.paged_bytes / divided, 0.0
 
 
-def _streamed_weights(scenario: Scenario, held: _Held, devices: int) -> float:
-    """Bytes of weights that come while the device computes, for forward and for backward of each micro-batch."""
-    hardware, training = scenario.hardware, scenario.training
+def _streamed_weights(hardware: Hardware, held: _Held) -> float:
+    """Bytes of weights that come while the device computes, in forward and in backward of each micro-batch."""
     if not hardware.offload.parameters:
         return 0.0
-    divided = devices if hardware.sharding.strategy in SHARDS_WEIGHTS else 1
-    return 2 * held.weight_bytes / divided * training.gradient_accumulation
+    divided = data_parallel_devices(hardware) if hardware.sharding.strategy in SHARDS_WEIGHTS else 1
+    return held.weight_bytes / divided
 
 
 def kept_on_host(scenario: Scenario, walked: Allocation | None = None) -> int:
@@ -201,3 +285,10 @@ def kept_on_host(scenario: Scenario, walked: Allocation | None = None) -> int:
     found = walked or allocation(scenario)
     virtual = scenario.hardware.virtual_stages if found.stage.ranks > 1 else 1
     return found.timeline.on_host * virtual // found.stage.in_flight(scenario.training.gradient_accumulation, virtual)
+
+
+def cached_keys(scenario: Scenario, walked: Allocation | None = None) -> int:
+    """Bytes of keys and values that a device reads for each token that is made; 0 where no text is generated."""
+    if not _generates(scenario):
+        return 0
+    return (walked or allocation(scenario)).timeline.bytes.kv_cache or 0

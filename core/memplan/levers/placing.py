@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from memplan.choice_titles import choice_title
-from memplan.levers.lever import Changes, Lever, device_in, never, setting
+from memplan.levers.lever import ALWAYS, Changes, Lever, device_in, infers, never, setting
 from memplan.memory.optimizers import RULES
 from memplan.memory.sharding import SHARDS_STATES, SHARDS_WEIGHTS, data_parallel_devices
 from memplan.number_style import number
@@ -40,11 +40,16 @@ def _offload_optimizer_why_not(scenario: Scenario) -> str | None:
     return _shared_memory(scenario)
 
 
+def _offload_parameters(scenario: Scenario) -> Changes:
+    changes = {"hardware.offload.parameters": True}
+    return changes if infers(scenario) else {**changes, "hardware.offload.optimizer": True}
+
+
 def _offload_parameters_why_not(scenario: Scenario) -> str | None:
     hardware = scenario.hardware
     if data_parallel_devices(hardware) > 1 and hardware.sharding.strategy not in SHARDS_WEIGHTS:
         return tr("weights move to the host where devices divide them: under ZeRO-3 or FSDP")
-    return _offload_optimizer_why_not(scenario)
+    return _shared_memory(scenario) if infers(scenario) else _offload_optimizer_why_not(scenario)
 
 
 def _offload_activations_why_not(scenario: Scenario) -> str | None:
@@ -124,21 +129,24 @@ PLACING: tuple[Lever, ...] = (
         "fsdp2",
         title="FSDP2",
         short="Divides weights",
-        price="Weights are gathered layer by layer: half as much again is sent.",
+        price="Weights are gathered layer by layer, in every pass: half as much again is sent as DDP sends.",
         does="Each device holds its part of states, gradients and weights; a layer or two are whole at a time.",
         idle="There is one device, or activations are what is too much: they are not divided.",
         source="PyTorch documentation, fully_shard; Zhao et al. 2023, arXiv:2304.11277",
         counts_as=0.025,
+        serves=ALWAYS,
     ),
     _sharding(
         "zero3",
         title="ZeRO-3",
         short="Divides weights",
-        price="Weights are gathered layer by layer: half as much again is sent. Needs DeepSpeed or a like.",
+        price="Weights are gathered layer by layer, in every pass: half as much again is sent as DDP sends. Needs "
+        "DeepSpeed or a like.",
         does="Each device holds its part of states, gradients and weights; a few layers are whole at a time.",
         idle="There is one device, or activations are what is too much: they are not divided.",
         source=f"{_ZERO}, section 5.3",
         counts_as=0.03,
+        serves=ALWAYS,
         is_advised=False,  # FSDP2 divides as much, and is part of PyTorch
     ),
     Lever(
@@ -206,22 +214,23 @@ PLACING: tuple[Lever, ...] = (
         changes_what="host",
         counts_as=0.15,
     ),
-    setting(
+    Lever(
         id="offload_parameters",
         title="Offload parameters",
         short="Over the host link",
-        price="Weights and states live in the host's memory, where they are updated; weights come layer by layer, "
-        "twice for each micro-batch.",
+        price="Weights and states live in the host's memory, where they are updated; weights come layer by layer, in "
+        "every pass.",
         does="Weights and states leave the device; a layer or two are on it at a time.",
         idle="Activations or logits are what is too much.",
         source="Rajbhandari et al. 2021, arXiv:2104.07857; PyTorch documentation, CPUOffloadPolicy",
         group="offload",
-        on={"hardware.offload.parameters": True, "hardware.offload.optimizer": True},
+        on=_offload_parameters,
         off={"hardware.offload.parameters": False},
         is_on=lambda scenario: scenario.hardware.offload.parameters,
         why_not=_offload_parameters_why_not,
         changes_what="host",
         counts_as=0.3,
+        serves=ALWAYS,
     ),
 )
 """Least costly first."""

@@ -7,7 +7,7 @@ from memplan.catalog import Device
 from memplan.choice_titles import choice_title
 from memplan.chosen_model import chosen_model
 from memplan.errors import MemplanError
-from memplan.levers.lever import Changes, Lever, device_in, micro_batch_words, never, setting
+from memplan.levers.lever import ALWAYS, Changes, Lever, device_in, micro_batch_words, never, setting
 from memplan.number_style import number
 from memplan.plan.scenario import Scenario
 from memplan.plan.training import Optimizer
@@ -155,6 +155,7 @@ SAME_RESULT: tuple[Lever, ...] = (
         is_on=_flash_is_on,
         why_not=lambda scenario: None,
         counts_as=0.002,
+        serves=ALWAYS,
     ),
     setting(
         id="checkpointing",

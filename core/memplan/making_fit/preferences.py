@@ -24,7 +24,8 @@ PREFERENCE_WORDS: dict[Preference, str] = {
     "optimizer": "The optimizer stays, in as many bits as now.",
     "precision": "Weights, gradients and states stay in the dtypes that they have.",
     "sequence_length": "As many tokens at once as now.",
-    "effective_batch": "As many sequences for one update as now: micro-batch × accumulation × data-parallel devices.",
+    "effective_batch": "As many sequences for one update as now: micro-batch × accumulation × data-parallel devices. "
+    "In inference as many at once.",
     "devices": "As many devices as now.",
     "host": "What moves to the host's memory stays: nothing more is offloaded.",
 }

@@ -13,7 +13,7 @@ from math import log
 from memplan.allocation import allocation
 from memplan.catalog import Device
 from memplan.fit.devices import need_on
-from memplan.levers import LEVERS, Lever, Work, kept_on_host, links_of, work_of
+from memplan.levers import LEVERS, Lever, Work, cached_keys, kept_on_host, links_of, work_of
 from memplan.making_fit.candidate import Candidate, Use
 from memplan.making_fit.preferences import Preferences
 from memplan.memory.host import host_memory
@@ -23,10 +23,10 @@ from memplan.plan.scenario import Scenario
 from memplan.result import Need
 
 BRANCHING = (
-    "method", "saved_modules", "weights_dtype", "master_weights", "double_quantization", "unquantized", "adapter_dtype",
-    "devices", "sharding", "offload", "checkpointing", "loss", "batch",
+    "tensor", "method", "saved_modules", "weights_dtype", "master_weights", "double_quantization", "unquantized",
+    "adapter_dtype", "devices", "sharding", "offload", "checkpointing", "loss", "batch",
 )  # fmt: skip
-"""Groups whose options are all looked at: one may need more than none of them."""
+"""Groups whose options are all looked at: one may need more than none of them. Those that may save time come first."""
 FALLING = (
     "sequence", "sequences", "further_batch", "optimizer", "in_backward", "implementation", "attention", "rank",
     "gradients_dtype", "lora_dropout", "offload_activations",
@@ -56,6 +56,8 @@ class Walked:
     """What tensors and buckets take at the peak."""
     kept_on_host_bytes: int
     """What the layers of a device keep on the host for one micro-batch."""
+    cached_bytes: int
+    """Keys and values that are cached on a device."""
     host_bytes: int
     """What all devices of a host take of its memory."""
 
@@ -126,7 +128,8 @@ class Sets:
         if key not in self._walks:
             found = allocation(scenario)
             host = host_memory(found.states, scenario, found.timeline.on_host)
-            self._walks[key] = Walked(found.peak_bytes, kept_on_host(scenario, found), host.node_bytes)
+            kept, cached = kept_on_host(scenario, found), cached_keys(scenario, found)
+            self._walks[key] = Walked(found.peak_bytes, kept, cached, host.node_bytes)
         return self._walks[key]
 
     def uses(self, choice: Choice) -> tuple[Use, ...]:
@@ -141,7 +144,8 @@ class Sets:
             assert scenario is not None, "only what applies has a price"
             keeps = scenario.hardware.offload.activations or scenario.training.checkpointing == "offload"
             kept = self.walked(scenario).kept_on_host_bytes if keeps else 0
-            self._work[choice] = work_of(scenario, kept), sum(use.caveat for use in self.uses(choice))
+            cached = self.walked(scenario).cached_bytes if scenario.training.caches_keys else 0
+            self._work[choice] = work_of(scenario, kept, cached), sum(use.caveat for use in self.uses(choice))
         return self._work[choice]
 
 

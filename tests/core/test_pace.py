@@ -1,0 +1,78 @@
+"""What a lever costs in time. What is right: arithmetic, and what PyTorch runs while something travels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from memplan.catalog import device
+from memplan.levers import Links, Pass, Work, slowdown, work_of
+from memplan.plan.edit import replaced
+from memplan.plan.scenario import Scenario
+
+LINKS = Links(flops=1.0, memory=1.0, host=1.0, neighbours=1.0, network=0.5)
+LLAMA = {"catalog": "meta-llama/Llama-3.1-8B"}
+
+
+def work(*passes: Pass) -> Work:
+    return Work(passes, 0.0, leaves_node=False, summed_bytes=0.0, sums_leave_node=False, host_bytes=0.0,
+                update_bytes=0.0, tokens=1.0)  # fmt: skip
+
+
+def made(training: dict[str, Any], hardware: dict[str, Any]) -> Scenario:
+    return Scenario.model_validate({"model": LLAMA, "training": training, "hardware": hardware})
+
+
+def test_what_travels_hides_under_its_own_pass_alone() -> None:
+    """Forward of 3 s with 4 s of gathers, backward of 6 s with 8 s, which recomputing makes 9 s: 12 s, then 13 s.
+
+    All together, 12 s of gathers would hide under 12 s of arithmetic, and recomputing would cost nothing.
+    """
+    forward, backward, again = Pass(3.0, 4.0, 0.0), Pass(6.0, 8.0, 0.0), Pass(9.0, 8.0, 0.0)
+    assert work(forward, backward).seconds_per_token(LINKS) == 12.0
+    assert work(forward, again).seconds_per_token(LINKS) == 13.0
+
+
+def test_gathers_hide_under_no_other_pass_and_copies_to_the_host_hide_likewise() -> None:
+    assert work(Pass(3.0, 0.0, 0.0), Pass(6.0, 0.0, 9.0)).seconds_per_token(LINKS) == 3.0 + 9.0
+
+
+@pytest.mark.parametrize("tokens", [512, 2048, 8192])
+def test_recomputing_is_never_free_where_gathers_take_longer_than_arithmetic(tokens: int) -> None:
+    """Eight 4090s over PCIe: forward waits for its gathers, backward with half as much arithmetic again does not."""
+    before = made({"sequence_length": tokens, "micro_batch": 8}, {"device": "rtx-4090", "devices": 8,
+                  "sharding": {"strategy": "fsdp2"}})  # fmt: skip
+    after = replaced(before, "training.checkpointing", "full")
+    assert slowdown(before, after, device("rtx-4090")) > (1.05 if tokens > 1000 else 1.0)
+
+
+def test_gradients_that_are_reduced_once_hide_under_the_last_backward() -> None:
+    """DDP's no_sync: of four micro-batches, three reduce nothing."""
+    found = work_of(made({"gradient_accumulation": 4}, {"devices": 8, "sharding": {"strategy": "ddp"}})).passes
+    assert [(one.times, one.sent_bytes > 0) for one in found] == [(4, False), (3, False), (1, True)]
+    sharded = work_of(made({"gradient_accumulation": 4}, {"devices": 8, "sharding": {"strategy": "fsdp2"}})).passes
+    assert [(one.times, one.sent_bytes > 0) for one in sharded] == [(4, True), (3, True), (1, True)]
+    assert sharded[1] == Pass(sharded[2].flops, sharded[2].sent_bytes, 0.0, times=3)
+
+
+def test_half_the_sequences_take_twice_as_long_for_a_token_while_weights_are_what_is_read() -> None:
+    """Of a prompt of 16 tokens next to nothing is cached: 16 GB of weights are read for two tokens, then for one."""
+    two = made({"method": "inference", "micro_batch": 2, "sequence_length": 16}, {})
+    found = slowdown(two, replaced(two, "training.micro_batch", 1), device("h100-sxm"))
+    assert found == pytest.approx(2.0, rel=0.03)
+
+
+def test_cached_keys_are_read_for_each_token() -> None:
+    """Llama 3.1 8B: 2 x 32 layers x 8 heads x 128 values of 2 bytes for each token of each sequence, 128 KiB."""
+    short = made({"method": "inference", "micro_batch": 2, "sequence_length": 1000}, {})
+    longer = replaced(short, "training.sequence_length", 3000)
+    more = work_of(longer).read_bytes - work_of(short).read_bytes
+    assert more == pytest.approx(2 * 2000 * 128 * 1024, rel=0.001)
+
+
+def test_parts_of_matrices_are_added_up_twice_in_each_layer() -> None:
+    """32 layers of 4096 values of 2 bytes, 2048 tokens; forward 2, backward 2, recomputed 2; half of 2 x sent each."""
+    train = made({"checkpointing": "full"}, {"devices": 2, "tensor_parallel": 2})
+    assert work_of(train).summed_bytes == 32 * 4096 * 2 * 2048 * 6 * 2 // 2
+    assert work_of(made({}, {})).summed_bytes == 0
