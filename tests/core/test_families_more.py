@@ -85,11 +85,11 @@ def test_layers_that_take_keys_and_values_need_one_that_gives_them() -> None:
 
 @pytest.mark.parametrize("name", ["gemma3n", "llama4"])
 def test_towers_that_are_not_counted_are_said(name: str) -> None:
-    """Nothing here knows the parts that these read images with; the text's part alone has nothing to say."""
+    """Nothing here knows a tower of tomorrow; the text's part alone has nothing to say."""
     sizes = {"hidden_size": 64, "intermediate_size": 128, "num_hidden_layers": 10, "vocab_size": 99}
     heads = {"num_attention_heads": 4, "num_key_value_heads": 2, "num_kv_shared_layers": 2}
     experts = {"num_local_experts": 2, "num_experts_per_tok": 1, "intermediate_size_mlp": 128}
     text = {"model_type": f"{name}_text", **sizes, **heads, **experts}
-    whole = {"model_type": name, "text_config": text, "vision_config": {"model_type": f"{name}_vision"}}
+    whole = {"model_type": name, "text_config": text, "vision_config": {"model_type": "a_tower_of_tomorrow"}}
     assert "not counted (vision_config)" in architecture_of(whole).caveat
     assert "not counted" not in architecture_of(text).caveat

@@ -40,11 +40,12 @@ def _cached(key: str) -> Architecture:
         compose = composition_of(read.model_type if read is not reader else NEAREST) or composition_of(NEAREST)
     assert compose is not None, "the nearest composition is always there"
     architecture = compose(read)
-    if read is not reader:
-        alone = f"its language model ({read.model_type}) alone, without what reads images or sound"
-        architecture = replace(architecture, model_type=reader.model_type, known=False, nearest=alone)
     towers, unknown = towers_of(reader)
-    if unknown and read is reader:
+    if read is not reader:
+        without = " alone, without what reads images or sound" if unknown else ""
+        alone = f"its language model ({read.model_type}){without}"
+        architecture = replace(architecture, model_type=reader.model_type, known=False, nearest=alone)
+    elif unknown:
         uncounted = f"What reads images or sound is not counted ({' and '.join(unknown)})."
         architecture = replace(architecture, caveat=f"{architecture.caveat} {uncounted}".strip())
     return replace(architecture, idle=architecture.idle + towers) if towers else architecture

@@ -185,5 +185,6 @@ FAMILIES: dict[str, Callable[[ConfigReader], Architecture]] = {
     "ernie4_5": _ernie4_5,
     "glm": _glm,
     "glm4": _glm4,
+    "glm4v_text": _glm4,
 }
 """Model types with a composition of their own."""

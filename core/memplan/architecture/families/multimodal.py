@@ -10,7 +10,7 @@ from memplan.architecture.config_reader import ConfigReader
 from memplan.architecture.families import gemma, llama, llama_relatives
 from memplan.architecture.parts import Architecture, Linear, Table
 from memplan.architecture.positions import Rotary
-from memplan.architecture.towers import Counted, idle
+from memplan.architecture.tower_parts import Counted, idle
 from memplan.errors import ConfigError
 
 
