@@ -20,6 +20,7 @@ from memplan.memory.course import course
 from memplan.memory.gathering import Gathering, compute_setup, gathering_of
 from memplan.memory.instants import Timeline, timeline, work_of
 from memplan.memory.levels import StepLevels, levels_of
+from memplan.memory.runs import Work
 from memplan.memory.setup import Setup
 from memplan.memory.sharding import (
     CUTS_TENSORS,
@@ -30,7 +31,6 @@ from memplan.memory.sharding import (
     sharded,
 )
 from memplan.memory.stack import kernels_that_run, stack_of, traced, version_of_stack
-from memplan.memory.step import Work
 from memplan.memory.symbols import Symbols
 from memplan.memory.zero import backward_buckets, lasting_buckets, persistent, with_step_copies
 from memplan.memory.zero_gathering import zero3_gathering

@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from memplan.architecture.parts import Activation, Linear, Norm, Table, Weight
+from memplan.architecture.parts import Activation, Linear, Mlp, Norm, Table, Weight
+
+
+@dataclass(frozen=True, slots=True)
+class NamedMlp(Mlp):
+    """A gated block whose function gives names to gate, activation and up: they stay until it is over (Gemma 3n)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +27,8 @@ class LayerInputs:
     tied: bool
     in_place: bool = False
     """The projection is scaled in place, and ids without a row become others (Gemma 3n)."""
+    cuts_prompts: bool = False
+    """Of a prompt, layers that take keys and values read the last token alone (Gemma 4)."""
 
     def weights(self) -> Iterator[Weight]:
         """Table, projection and norm. They train when the embeddings do."""

@@ -10,8 +10,9 @@ from memplan.diagnose.request import Request
 from memplan.memory.blocks.caching import CACHE, CACHED_BEFORE
 from memplan.memory.gathering import compute_setup
 from memplan.memory.peak import tape_for
+from memplan.memory.runs import Run
 from memplan.memory.setup import Setup
-from memplan.memory.step import Passes, Run
+from memplan.memory.step import Passes
 from memplan.memory.storage import Meter
 from memplan.memory.walk_ends import walk_ends_on
 from memplan.memory.walk_layer import walk_layer_on

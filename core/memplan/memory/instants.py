@@ -9,10 +9,11 @@ from memplan.architecture.parts import Architecture
 from memplan.memory.account import States
 from memplan.memory.gathering import Gathering
 from memplan.memory.moment import Moment
+from memplan.memory.runs import Work
 from memplan.memory.setup import Setup
 from memplan.memory.sharding import gradients_leave
 from memplan.memory.states import PACKED_BLOCK, held_tensors, position_bytes
-from memplan.memory.step import Passes, Work, decoding, passes
+from memplan.memory.step import Passes, decoding, passes
 from memplan.memory.storage import Size, rounded
 from memplan.memory.zero import gradients_have_places
 from memplan.plan.hardware import Hardware

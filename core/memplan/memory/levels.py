@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from memplan.memory.account import States
 from memplan.memory.instants import accumulates, before_the_walk, beside_the_ids
 from memplan.memory.moment import Candidate
+from memplan.memory.runs import Work
 from memplan.memory.states import position_bytes
-from memplan.memory.step import Work, decoding, moments
+from memplan.memory.step import decoding, moments
 from memplan.memory.storage import Level
 from memplan.memory.symbols import Symbols, fullest
 from memplan.plan.hardware import Hardware

@@ -59,8 +59,11 @@ class Setup:
     """Devices that divide the experts, so that tokens travel to them and back."""
     recasts_weights: bool = False
     """Whether linear modules hold no cast of autocast's beyond the product that reads it: DeepSpeed's under ZeRO-3."""
-    cache: Literal["none", "prefill", "decode"] = "none"
-    """Whether keys and values are cached: as a prompt is read, or as the next token is made on top of it."""
+    cache: Literal["none", "prefill", "cut", "last", "decode"] = "none"
+    """Whether keys and values are cached: as a prompt is read, or as the next token is made on top of it.
+
+    In a layer that reads a prompt's last token alone: "cut" is the first one, whose input is a view of all tokens.
+    """
 
     @classmethod
     def of(cls, training: Training, stack: Stack = TRACED) -> Setup:

@@ -11,7 +11,7 @@ from functools import lru_cache
 from memplan.architecture.parts import Architecture
 from memplan.memory.blocks.context import Context
 from memplan.memory.blocks.model import LossState, embed, finish, given_ids, positions_and_masks
-from memplan.memory.blocks.sharing import beginning, held_heads, layer_inputs
+from memplan.memory.blocks.sharing import beginning, cuts_prompts, held_heads, layer_inputs
 from memplan.memory.blocks.streams import begun, several
 from memplan.memory.peak import Peak, now_of, peak_of, tape_for, way_back_from
 from memplan.memory.recording import Ledger, Reading, Recordings
@@ -135,7 +135,7 @@ def walk_ends_on(
     start, way_back = _noted(meter), way_back_from(meter, beginning(ctx, x))
     del x
     held_in_forward = meter.now
-    last = [tape.leaf(hidden, last_dtype, needs_grad=last_needs_grad)]
+    last = [tape.leaf(_behind_layers(architecture, setup, hidden), last_dtype, needs_grad=last_needs_grad)]
     state = finish(ctx, architecture, last, ids, embed_locals, model_locals, with_loss, lambda: _noted(meter))
     loss_peak = peak_of(meter)
     casts, forward_end = _forward_over(ctx, so_far)
@@ -160,6 +160,11 @@ def walk_ends_on(
         ledger=Ledger(tuple(tape.kept)),
         places=_places(architecture),
     )
+
+
+def _behind_layers(architecture: Architecture, setup: Setup, hidden: tuple[Size, ...]) -> tuple[Size, ...]:
+    """The shape of the last layer's output: one row of a prompt where the last layers read no more."""
+    return (*hidden[:-2], 1, hidden[-1]) if cuts_prompts(architecture, setup) else hidden
 
 
 def _embedded(ctx: Context, architecture: Architecture, ids: Tensor) -> tuple[Tensor, list[Tensor], bool]:

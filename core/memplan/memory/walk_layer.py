@@ -127,7 +127,7 @@ def walk_layer_on(
     if setup.cache == "decode":
         as_before(ctx, spec.attention.window, _left_by_a_token(spec, replace(setup, cache="prefill"), input_dtype))
     cached_before = meter.now
-    given = [tape.leaf((*several(spec.streams), batch, ctx.rows, hidden), input_dtype, needs_grad=input_needs_grad)]
+    given = [_input(ctx, (*several(spec.streams), batch), sequence, hidden, input_dtype, input_needs_grad)]
     tape.bare_input = given[0].storage if input_is_bare else None
     done = _forward(ctx, spec, given)
     cache = meter.tally[CACHED]
@@ -157,6 +157,13 @@ def walk_layer_on(
         recomputed=Ledger(tuple(tape.kept[num_kept:])),
         cast_ledger=Ledger(done.cast_rows),
     )
+
+
+def _input(ctx: Context, of: tuple[Size, ...], sequence: Size, hidden: int, dtype: str, needs_grad: bool) -> Tensor:
+    """The layer's input; of a prompt that is cut before it, a view of the last row."""
+    if ctx.setup.cache == "cut":
+        return Tensor(ctx.tape.new((*of, sequence, hidden), dtype).storage, (*of, 1, hidden), dtype)
+    return ctx.tape.leaf((*of, ctx.rows, hidden), dtype, needs_grad=needs_grad)
 
 
 @lru_cache(maxsize=256)

@@ -5,7 +5,7 @@ Gemma 4: heads of two widths, experts beside an MLP.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 
 from memplan.architecture.composing import (
@@ -20,7 +20,7 @@ from memplan.architecture.config_reader import ConfigReader
 from memplan.architecture.expert_parts import BesideMlp, Experts, Router
 from memplan.architecture.parts import Architecture, Attention, Layer, Linear, Mlp, Norm, Table, Weight
 from memplan.architecture.positions import Rotary
-from memplan.architecture.shared_parts import LayerInput, LayerInputs, Streams
+from memplan.architecture.shared_parts import LayerInput, LayerInputs, NamedMlp, Streams
 from memplan.errors import ConfigError
 
 Sharing = tuple[str, bool, tuple[tuple[int, int], ...]]
@@ -156,7 +156,8 @@ def _gemma3n(reader: ConfigReader) -> Architecture:
 
     def layer(index: int) -> Layer:
         slides, sharing = plan.slides[index], plan.sharing(index) if plan.own < count else ALONE
-        mlp = _mlp(ConfigReader({**reader.config, "intermediate_size": _of_layer(widths, index)}, reader.place), 1)
+        plain = _mlp(ConfigReader({**reader.config, "intermediate_size": _of_layer(widths, index)}, reader.place), 1)
+        mlp = NamedMlp(**{one.name: getattr(plain, one.name) for one in fields(plain)})
         mlp = replace(mlp, sparse=bool(sparse[index]))
         met = slides, sharing, index == count - 1, mlp
         if met not in kinds:
@@ -273,6 +274,7 @@ def _layer_inputs(reader: ConfigReader) -> LayerInputs | None:
         norm=Norm("per_layer_projection_norm", "power_rms", width),
         tokens=Table("embed_tokens", reader.size("vocab_size"), hidden),
         tied=reader.flag("tie_word_embeddings", True),
+        cuts_prompts=not reader.model_type.startswith("gemma3n"),
     )
 
 

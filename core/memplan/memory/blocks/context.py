@@ -26,10 +26,10 @@ class Context:
 
     def __init__(self, tape: Tape, setup: Setup, batch: Size, sequence: Size) -> None:
         self.tape, self.setup, self.batch = tape, setup, batch
-        decodes = setup.cache == "decode"
-        self.past: Size = sequence if decodes else 0
-        """Tokens of earlier passes, whose keys and values are cached."""
-        self.sequence: Size = 1 if decodes else sequence
+        last = setup.cache in ("cut", "last")
+        self.past: Size = sequence if setup.cache == "decode" else sequence - 1 if last else 0
+        """Tokens before those of this pass whose keys and values are there: cached, or made by an earlier layer."""
+        self.sequence: Size = 1 if last or setup.cache == "decode" else sequence
         """Tokens of this pass."""
         self.cache: list[Tensor] = []
         """What the layer that runs has cached of each token: keys, values."""
@@ -78,6 +78,8 @@ class Context:
         """Positions whose keys this pass reads: those of its own tokens, and those cached that a window reaches."""
         if not self.past:
             return self.sequence
+        if self.setup.cache in ("cut", "last"):
+            return self.past + 1  # a prompt's keys are there whole, whatever a window reaches
         return self.past + 1 if window is None or self.past < window else window
 
     @property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from memplan.architecture.parts import Mlp
+from memplan.architecture.shared_parts import NamedMlp
 from memplan.memory import operations as op
 from memplan.memory.blocks.context import Context
 from memplan.memory.blocks.gating import activation, halves
@@ -29,11 +30,14 @@ def mlp(ctx: Context, spec: Mlp, x: Tensor) -> Tensor:
     if spec.sparse:
         gate = _above_cutoff(tape, gate)
     with tape.inside(f"{name}.act"):
-        gate = activation(tape, gate, spec.activation)
+        activated = activation(tape, gate, spec.activation)
+    named = [gate] if isinstance(spec, NamedMlp) else []
+    del gate
     up = ctx.linear(spec.up, x, name)
     with tape.inside(f"{name}.act"):
-        product = op.mul(tape, gate, up, role_a="act(gate)", role_b="up")
-    del gate, up
+        product = op.mul(tape, activated, up, role_a="act(gate)", role_b="up")
+    named += [activated, up] if named else []
+    del activated, up
     return ctx.linear(spec.down, product, name)
 
 

@@ -154,6 +154,20 @@ def shares_its_heads(spec: Layer) -> bool:
     return isinstance(spec.attention, Attention) and spec.attention.shares == "gives"
 
 
+def takes_heads(spec: Layer) -> bool:
+    """Whether the layer reads keys and values that an earlier one made."""
+    return isinstance(spec.attention, Attention) and spec.attention.shares == "takes"
+
+
+def cuts_prompts(architecture: Architecture, setup: Setup) -> bool:
+    """Whether layers that take keys and values read a prompt's last token alone, as nothing reads theirs.
+
+    Source: transformers 5.24, modeling_gemma4.py (_maybe_slice_kv_shared_inputs); flash's kernels take no cut mask.
+    """
+    inputs = architecture.layer_inputs
+    return setup.cache == "prefill" and setup.attention != "flash" and inputs is not None and inputs.cuts_prompts
+
+
 def held_heads(ctx: Context, architecture: Architecture) -> list[Tensor]:
     """Shared keys and values that the model's function holds, where the layers that gave them do not keep them."""
     held: list[Tensor] = []

@@ -131,10 +131,10 @@ def begun(ctx: Context, spec: Streams, x: Tensor, held: list[Tensor]) -> Tensor:
     """
     tape = ctx.tape
     magnitude = _magnitude(tape, x)
-    streams = [x]
+    streams, named = [x], list[Tensor]()
     for linear in spec.projections:
-        streams.append(_of_magnitude(tape, op.to(tape, ctx.linear(linear, x, ""), x.dtype), magnitude, held))
-    held += [*streams[1:], magnitude]
+        streams.append(_of_magnitude(tape, op.to(tape, ctx.linear(linear, x, ""), x.dtype), magnitude, named))
+    held += [*streams[1:], *named, magnitude]
     return _stacked(tape, streams)
 
 
