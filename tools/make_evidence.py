@@ -33,6 +33,7 @@ TRACED = {
     "families.json": "further families",
     "families_experts.json": "experts and linear attention",
     "families_more.json": "families of 2025 and later",
+    "families_decoders.json": "less common decoders",
     "stacks.json": "other training stacks",
     "unseen.json": "set-ups drawn at random",
     "last_layers.json": "adapters on the last layers",

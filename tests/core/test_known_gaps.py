@@ -5,12 +5,20 @@ from __future__ import annotations
 import pytest
 
 from memplan.estimate import estimate
-from tests.core import test_families_dense, test_families_experts, test_families_more, test_truth, test_unseen
+from tests.core import (
+    test_families_decoders,
+    test_families_dense,
+    test_families_experts,
+    test_families_more,
+    test_truth,
+    test_unseen,
+)
 from tests.core.truth_cases import DRIFT, FIRST_DRIFT, cases, errors, scenario_of, too_far
 
 LISTS = {
     "extra.json": test_truth.KNOWN_GAPS,
     "families.json": test_truth.FAMILY_GAPS,
+    "families_decoders.json": test_families_decoders.KNOWN_GAPS,
     "families_dense.json": test_families_dense.KNOWN_GAPS,
     "families_experts.json": test_families_experts.KNOWN_GAPS,
     "families_more.json": test_families_more.KNOWN_GAPS,

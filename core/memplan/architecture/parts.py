@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
+from memplan.architecture.modules import Component, Linear, Norm, NormKind, Table, Weight
 from memplan.architecture.positions import Rotary, rotary_tables
 
 if TYPE_CHECKING:
@@ -18,98 +19,23 @@ if TYPE_CHECKING:
     from memplan.architecture.linear_parts import StateMixer
     from memplan.architecture.shared_parts import LayerInput, LayerInputs, Streams
 
-NormKind = Literal[
-    "rms", "late_rms", "gemma_rms", "power_rms", "litgpt_rms", "fused", "layer", "fp32_layer", "layer_1p", "centred"
+__all__ = [
+    "Activation",
+    "Architecture",
+    "Attention",
+    "Component",
+    "Layer",
+    "Linear",
+    "Mlp",
+    "Modules",
+    "Norm",
+    "NormKind",
+    "Table",
+    "Weight",
 ]
-"""late_rms: the gain in fp32 as well (OLMo 2). power_rms: so does Gemma 4, whose root is a power; without a gain of
-values. litgpt_rms: so does litgpt, whose square is a product. fused: one kernel (Megatron). fp32_layer: in
-fp32 whatever the input (OLMo). layer_1p: the gain is 1 + weight (Nemotron). centred: a layer norm of single operations
-in fp32 (Cohere)."""
+
 Activation = Literal["silu", "gelu", "gelu_tanh", "gelu_new", "relu", "relu2", "xielu", "bloom_gelu"]
 Modules = Literal["transformers", "litgpt", "torchtune", "megatron"]
-Component = Literal["embeddings", "attention", "mlp", "experts", "norms", "head"]
-
-
-@dataclass(frozen=True, slots=True)
-class Weight:
-    """One parameter tensor: its name inside its module, shape, and component."""
-
-    name: str
-    shape: tuple[int, ...]
-    component: Component
-    linear: bool = False
-    """Whether it is the matrix of a linear module (adapters and 4-bit packing go to those only)."""
-    held_in: str | None = None
-    """dtype that it keeps whatever the model is loaded in."""
-    frozen: bool = False
-    """It never trains."""
-    idle: bool = False
-    """It is said to train, but runs without gradients and never gets one."""
-
-    @property
-    def count(self) -> int:
-        """How many values it holds."""
-        product = 1
-        for size in self.shape:
-            product *= size
-        return product
-
-
-@dataclass(frozen=True, slots=True)
-class Linear:
-    """y = x @ W.T + b, W of shape (outputs, inputs)."""
-
-    name: str
-    inputs: int
-    outputs: int
-    bias: bool = False
-    component: Component = "attention"
-    adaptable: bool = True
-    """Whether adapters reach it. PEFT takes the names gate_proj, up_proj and down_proj for those of the experts in most
-    mixtures of experts, and leaves the linear modules of these names alone."""
-    idle: bool = False
-    """It runs without gradients and never gets one, though it may be said to train (DeepSeek-V3.2's indexer)."""
-    transposed: bool = False
-    """The product reads the weight's transpose, a tensor that autocast does not remember; the bias is added by an
-    operation of its own (Falcon)."""
-    parts: tuple[tuple[str, int], ...] = ()
-    """Of several matrices in one: the name under which adapters reach each, and how many heads wide it is (litgpt)."""
-
-    def weights(self) -> Iterator[Weight]:
-        """The matrix, then the bias."""
-        yield Weight(f"{self.name}.weight", (self.outputs, self.inputs), self.component, linear=True, idle=self.idle)
-        if self.bias:
-            yield Weight(f"{self.name}.bias", (self.outputs,), self.component)
-
-
-@dataclass(frozen=True, slots=True)
-class Norm:
-    """A norm over the last axis."""
-
-    name: str
-    kind: NormKind
-    size: int
-    bias: bool = False
-    affine: bool = True
-    heads: int = 0
-    """So many heads have a gain each: in one tensor (Cohere), or in a module each ("layer" norms: StableLM)."""
-
-    @property
-    def modules(self) -> int:
-        """How many modules it is."""
-        return self.heads if self.heads and self.kind == "layer" else 1
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Shape of a module's gain."""
-        return (self.heads, self.size) if self.heads and self.modules == 1 else (self.size,)
-
-    def weights(self) -> Iterator[Weight]:
-        """The gain, then the bias; none at all without affine."""
-        for _ in range(self.modules if self.affine else 0):
-            yield Weight(f"{self.name}.weight", self.shape, "norms")
-            if self.bias:
-                yield Weight(f"{self.name}.bias", self.shape, "norms")
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +70,8 @@ class Attention:
     """Over each head's value; without a projection of values they are keys before their norm (Gemma 4)."""
     norms_after_turning: bool = False
     """Queries and keys are normed once positions have turned them (HunYuan)."""
+    inner_norm: Norm | None = None
+    """A norm of what the heads found, before the output projection (BitNet)."""
     shares: Literal["no", "gives", "takes"] = "no"
     """Later layers read its keys and values, or it has none of its own and takes those of an earlier one (Gemma 3n)."""
     waits: bool = False
@@ -186,7 +114,8 @@ class Attention:
 
     def weights(self) -> Iterator[Weight]:
         """Projections, output, query and key norms."""
-        for part in (*self.inputs, self.output, self.query_norm, self.key_norm, self.value_norm):
+        norms = (self.query_norm, self.key_norm, self.value_norm, self.inner_norm)
+        for part in (*self.inputs, self.output, *norms):
             if part is not None:
                 yield from part.weights()
         if self.sinks:
@@ -208,6 +137,8 @@ class Mlp:
     """Width of the activation's input."""
     sparse: bool = False
     """Of the gate only what is above a share of its values passes (Gemma 3n)."""
+    inner_norm: Norm | None = None
+    """A norm before the last matrix (BitNet)."""
 
     def linears(self) -> Iterator[Linear]:
         """Gate, up, down."""
@@ -217,8 +148,9 @@ class Mlp:
 
     def weights(self) -> Iterator[Weight]:
         """Gate, up, down, and the slopes of an activation that has some."""
-        for part in self.linears():
-            yield from part.weights()
+        for part in (*self.linears(), self.inner_norm):
+            if part is not None:
+                yield from part.weights()
         yield from self.slopes()
 
     def slopes(self) -> Iterator[Weight]:
@@ -283,26 +215,6 @@ class Layer:
         for part in (self.attention, self.mlp, self.streams, self.layer_input):
             if part is not None:
                 yield from part.linears()
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """An embedding table: rows of a width."""
-
-    name: str
-    rows: int
-    width: int
-    unused_rows: int = 0
-    """Rows that nothing looks up: OPT's positions begin at the third."""
-
-    @property
-    def usable_rows(self) -> int:
-        """How many different things it can look up."""
-        return self.rows - self.unused_rows
-
-    def weights(self) -> Iterator[Weight]:
-        """The table."""
-        yield Weight(f"{self.name}.weight", (self.rows, self.width), "embeddings")
 
 
 @dataclass(frozen=True, slots=True, eq=False)

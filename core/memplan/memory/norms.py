@@ -15,6 +15,8 @@ def norm(tape: Tape, kind: NormKind, x: Tensor, weight: Parameter | None, bias: 
         return op.to(tape, op.layer_norm(tape, op.to(tape, x, "fp32"), weight, bias), x.dtype)
     if kind == "power_rms":
         return _power_rms_norm(tape, x, weight)
+    if kind == "rms":
+        return _rms_norm(tape, x, weight, late=False)
     assert weight is not None, "the other kinds have a gain"
     if kind == "layer_1p":
         return _layer_norm_1p(tape, x, weight, bias)
@@ -24,15 +26,18 @@ def norm(tape: Tape, kind: NormKind, x: Tensor, weight: Parameter | None, bias: 
         return _gemma_rms_norm(tape, x, weight)
     if kind == "litgpt_rms":
         return _litgpt_rms_norm(tape, x, weight)
-    return _rms_norm(tape, x, weight, late=kind == "late_rms")
+    assert kind == "late_rms", "it is the last one"
+    return _rms_norm(tape, x, weight, late=True)
 
 
-def _rms_norm(tape: Tape, x: Tensor, weight: Parameter, *, late: bool) -> Tensor:
-    """LlamaRMSNorm: in fp32, back to the input's dtype, then the gain; OLMo 2 has the gain in fp32 as well."""
+def _rms_norm(tape: Tape, x: Tensor, weight: Parameter | None, *, late: bool) -> Tensor:
+    """LlamaRMSNorm: in fp32, back to the input's dtype, then the gain, if any; OLMo 2 has it in fp32 as well."""
     dtype = x.dtype
     x = op.to(tape, x, "fp32")
     variance = op.square_mean(tape, x)
     x = op.mul_by_row_scalar(tape, x, op.rsqrt(tape, op.plus_constant(tape, variance)))
+    if weight is None:
+        return op.to(tape, x, dtype)
     if late:
         return op.to(tape, op.scale(tape, x, weight), dtype)
     return op.scale(tape, op.to(tape, x, dtype), weight)

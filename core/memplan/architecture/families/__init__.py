@@ -17,6 +17,7 @@ MODULES = (
     "experts",
     "gpt",
     "olmo",
+    "squared_relu",
     "llama_relatives",
     "layer_norm_decoders",
     "gpt_relatives",

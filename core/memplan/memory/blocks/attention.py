@@ -55,6 +55,7 @@ def attention(ctx: Context, spec: Attention, x: Tensor) -> Tensor:
             opened = op.pointwise_by_output(ctx.tape, gate, "gate of the output")
             output = op.mul(ctx.tape, output, opened, role_a="attention output", role_b="gate of the output")
             del opened
+        output = ctx.norm(spec.inner_norm, output, spec.name)
         result = ctx.linear(spec.output, output, spec.name)
         if spec.scores == "bloom":
             ctx.attention_locals += [q, k, v, result, *held]
@@ -71,7 +72,10 @@ def _heads(
     if spec.fused != "no":
         product = ctx.linear(spec.inputs[0], x, spec.name)
         held += [product] if spec.scores != "kernel" or ctx.setup.cache != "none" else []
-        return *_cut(ctx, spec, product), None
+        q, k, v = _cut(ctx, spec, product)
+        if spec.norms_after_turning:
+            return q, k, v, None
+        return ctx.norm(spec.query_norm, q, spec.name), ctx.norm(spec.key_norm, k, spec.name), v, None
     parts, gate = [], None
     counts = (spec.heads, spec.kv_heads, spec.kv_heads)
     norms = (None,) * 3 if spec.norms_after_turning else (spec.query_norm, spec.key_norm, None)

@@ -20,12 +20,12 @@ def mlp(ctx: Context, spec: Mlp, x: Tensor) -> Tensor:
         with tape.inside(f"{name}.act"):
             gate = activation(tape, gate, spec.activation)
             up = op.mul(tape, up, gate, role_a="up", role_b="act(gate)")
-        return ctx.linear(spec.down, up, name)
+        return _ended(ctx, spec, up)
     if spec.gate is None:
         x = ctx.linear(spec.up, x, name)
         with tape.inside(f"{name}.act"):
             x = _activated(ctx, spec, x)
-        return ctx.linear(spec.down, x, name)
+        return _ended(ctx, spec, x)
     gate = ctx.linear(spec.gate, x, name)
     if spec.sparse:
         gate = _above_cutoff(tape, gate)
@@ -38,7 +38,12 @@ def mlp(ctx: Context, spec: Mlp, x: Tensor) -> Tensor:
         product = op.mul(tape, activated, up, role_a="act(gate)", role_b="up")
     named += [activated, up] if named else []
     del activated, up
-    return ctx.linear(spec.down, product, name)
+    return _ended(ctx, spec, product)
+
+
+def _ended(ctx: Context, spec: Mlp, x: Tensor) -> Tensor:
+    """The last matrix, behind its norm if there is one."""
+    return ctx.linear(spec.down, ctx.norm(spec.inner_norm, x, spec.name), spec.name)
 
 
 def _above_cutoff(tape: Tape, x: Tensor) -> Tensor:
