@@ -6,15 +6,26 @@ from typing import Any
 
 import pytest
 
-from memplan.architecture.families import squared_relu
+from memplan.architecture.families import learned_positions, squared_relu
 from memplan.estimate import estimate
 from tests.core.truth_cases import DRIFT, FIRST_DRIFT, by_id, cases, errors, scenario_of, too_far
 
 CASES = cases("families_decoders.json")
-KNOWN_GAPS: dict[str, float] = {}
+KNOWN_GAPS: dict[str, float] = {
+    # The model asks whether a mask of ones that it made itself masks anything. A tensor without data cannot tell, so
+    # the trace makes a causal mask, which no run makes; half a MB.
+    "biogpt, checkpointing": 0.0215,
+    # The pass without gradients, in the full layer, whose heads are 512 wide; 4 MB. Its peak is exact.
+    "gemma4_unified_text, checkpointing": 0.052,
+}
 """Cases that are further off than `DRIFT`, each with how far and, where it is known, why."""
-MODULES = (squared_relu,)
-OWN = sorted(name for module in MODULES for name in module.FAMILIES)
+MODULES = (learned_positions, squared_relu)
+RELATIVES = (
+    *("apertus1p5_text", "codegen", "exaone", "gemma4_unified_text", "gpt-sw3", "granite_swa", "helium", "hyperclovax"),
+    *("minicpm3", "modernbert-decoder", "vaultgemma", "youtu"),
+)
+"""Of other modules, whose other families stand in other files of traces."""
+OWN = sorted({name for module in MODULES for name in module.FAMILIES} | {*RELATIVES})
 
 
 @pytest.mark.parametrize("case", CASES, ids=by_id)

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from memplan.architecture.families import composition_of
 from memplan.architecture.from_config import architecture_of
-from memplan.architecture.refusals import PLANNED, check_layer_types
+from memplan.architecture.refusals import FAR, PLANNED, check_layer_types
 from memplan.catalog import models
 from memplan.errors import ConfigError
 
@@ -32,6 +33,9 @@ LLAVA = {"model_type": "llava", "vision_config": {"image_size": 336}}
         (MAMBA, '"mamba" is not known, and without num_attention_heads it cannot be read as a decoder.'),
         (WAV2VEC2, '"wav2vec2" reads something other than text (feat_extract_norm)'),
         (LLAVA, '"llava" is not known, and without hidden_size it cannot be read as a decoder.'),
+        ({**LLAMA, "model_type": "electra"}, '"electra" is an encoder, and memplan has no composition near enough to say what it needs. Measure a short run'),
+        ({"model_type": "bart", "d_model": 768}, '"bart" is the decoder of a model that has an encoder as well'),
+        ({**LLAMA, "model_type": "doge"}, '"doge" has layers unlike any that memplan knows'),
         ({"model_type": "\x1b[31m"}, '"\\u001b[31m" is not known'),
     ],
 )  # fmt: skip
@@ -40,6 +44,11 @@ def test_a_model_of_another_kind_is_told_what_is_planned(config: dict[str, Any],
         architecture_of(config)
     assert str(caught.value).startswith(f"config.model_type: {words}")
     assert PLANNED in str(caught.value)
+
+
+@pytest.mark.parametrize("name", FAR)
+def test_a_type_is_refused_or_composed_and_not_both(name: str) -> None:
+    assert composition_of(name) is None
 
 
 def test_an_unknown_decoder_is_still_read_as_the_nearest() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from itertools import groupby
-from typing import Literal
 
 from memplan.architecture.config_reader import ConfigReader
 from memplan.architecture.expert_parts import Experts
@@ -15,6 +14,7 @@ from memplan.architecture.parts import (
     Activation,
     Architecture,
     Attention,
+    EmbeddingScale,
     Layer,
     Linear,
     Mlp,
@@ -137,7 +137,7 @@ def compose_decoder(
     *,
     norm: NormKind = "rms",
     tied_default: bool = False,
-    embedding_scale: Literal["no", "buffer", "number"] = "no",
+    embedding_scale: EmbeddingScale = "no",
     logits_softcap: bool = False,
     logits_scale: bool = False,
     known: bool = True,

@@ -11,7 +11,7 @@ from typing import Any
 from memplan.architecture.config_reader import ConfigReader
 from memplan.architecture.families import NEAREST, composition_of
 from memplan.architecture.parts import Architecture
-from memplan.architecture.refusals import check_layer_types, language_part, refuse_other_kinds
+from memplan.architecture.refusals import check_layer_types, language_part, refuse_far_kinds, refuse_other_kinds
 from memplan.architecture.towers import towers_of
 from memplan.errors import ConfigError
 
@@ -32,6 +32,7 @@ def architecture_of(config: Mapping[str, Any]) -> Architecture:
 @lru_cache(maxsize=512)
 def _cached(key: str) -> Architecture:
     reader = ConfigReader(json.loads(key))
+    refuse_far_kinds(reader)
     check_layer_types(reader.config)
     compose, read = composition_of(reader.model_type), reader
     if compose is None:

@@ -24,6 +24,8 @@ __all__ = [
     "Architecture",
     "Attention",
     "Component",
+    "EmbeddingScale",
+    "HeadTransform",
     "Layer",
     "Linear",
     "Mlp",
@@ -35,6 +37,7 @@ __all__ = [
 ]
 
 Activation = Literal["silu", "gelu", "gelu_tanh", "gelu_new", "relu", "relu2", "xielu", "bloom_gelu"]
+EmbeddingScale = Literal["no", "buffer", "number", "number_inside"]
 Modules = Literal["transformers", "litgpt", "torchtune", "megatron"]
 
 
@@ -49,12 +52,13 @@ class Attention:
     inputs: tuple[Linear, ...]
     """q, k and v; or one fused matrix."""
     output: Linear
-    fused: Literal["no", "by_part", "by_head", "by_index", "one_pair", "grouped"] = "no"
+    fused: Literal["no", "by_part", "by_head", "by_index", "by_shard", "one_pair", "grouped"] = "no"
     """How a fused matrix's output is cut: q | k | v over the whole width; within each head, in one go or by three
-    indices (Bloom); the last two of all heads are the key and the value (Falcon); or so in groups (Falcon 40B)."""
+    indices (Bloom); within four parts, whose pieces are copied (CodeGen); the last two of all heads are the key and the
+    value (Falcon); or so in groups (Falcon 40B)."""
     groups: int = 1
     """Query heads for each key and value of a product cut in groups: keys and values are repeated at once."""
-    scores: Literal["kernel", "gpt_neo", "mpt", "bloom", "falcon"] = "kernel"
+    scores: Literal["kernel", "gpt_neo", "mpt", "bloom", "falcon", "granite_swa", "xglm"] = "kernel"
     """Whose way of writing out scores it is where the family has one of its own."""
     alibi: bool = False
     """Biases by distance are part of the mask, for each head (Falcon RW)."""
@@ -217,6 +221,22 @@ class Layer:
                 yield from part.linears()
 
 
+@dataclass(frozen=True, slots=True)
+class HeadTransform:
+    """A matrix, an activation and a norm before the head."""
+
+    name: str
+    dense: Linear
+    activation: Activation
+    norm: Norm
+
+    def weights(self) -> Iterator[Weight]:
+        """The matrix and the norm, both a part of the head."""
+        for part in (self.dense, self.norm):
+            for weight in part.weights():
+                yield replace(weight, name=f"{self.name}.{weight.name}", component="head")
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Architecture:
     """A decoder model: embeddings, layers by kind, final norm, head."""
@@ -232,10 +252,12 @@ class Architecture:
     tied: bool
     """The head is the token table."""
     positions: Table | None = None
+    fixed_positions: Table | None = None
+    """Positions that are added, of a table that is no parameter (XGLM)."""
     position_ids_per_row: bool = False
     """Positions are worked out from a mask for each row (OPT)."""
-    embedding_scale: Literal["no", "buffer", "number"] = "no"
-    """Embeddings are scaled, by a tensor (Gemma) or by a plain number (Granite)."""
+    embedding_scale: EmbeddingScale = "no"
+    """Embeddings are scaled: by a tensor (Gemma), by a plain number (Granite), by one inside their module (BioGPT)."""
     embedding_dropout: float = 0.0
     embedding_norm: Norm | None = None
     """A norm of the embeddings (Bloom)."""
@@ -252,6 +274,10 @@ class Architecture:
     """Bytes of each buffer that comes with the model (a causal mask: GPT-BigCode)."""
     logits_scale: bool = False
     """Logits are scaled by a number (Granite, Cohere)."""
+    scales_head_input: bool = False
+    """What the head reads is scaled by a number first (MiniCPM 3)."""
+    head_transform: HeadTransform | None = None
+    """What stands before the head (ModernBERT's decoder)."""
     loss_was_narrow: bool = False
     """Before transformers 4.49 its loss was computed in the logits' own dtype (GPT-BigCode)."""
     caveat: str = ""
@@ -283,7 +309,8 @@ class Architecture:
     @property
     def feeds_rows(self) -> bool:
         """Whether the first layer's attention reads rows of the token table as the table's module gives them."""
-        added = (self.embedding_norm, self.positions, self.embedding_dropout, self.projections, self.streams)
+        positions = self.positions or self.fixed_positions
+        added = (self.embedding_norm, positions, self.embedding_dropout, self.projections, self.streams)
         first, _ = self.layers[0]
         return first.attention_norm is None and self.embedding_scale != "number" and not any(added)
 
@@ -297,7 +324,7 @@ class Architecture:
         own = (self.tokens, self.embedding_norm, self.positions, self.layer_inputs, *self.projections[:1])
         to, back = (self.streams.projections, self.streams.unembeddings) if self.streams is not None else ((), ())
         first = (*own, *to) if self.starts else ()
-        last = (*back, *self.projections[1:], self.final_norm) if self.ends else ()
+        last = (*back, *self.projections[1:], self.final_norm, self.head_transform) if self.ends else ()
         for part in (*first, *last):
             if part is not None:
                 yield from part.weights()

@@ -126,7 +126,7 @@ def _exact_states(
     paged = sum(t.count * sum(paged_tensors(t, training)) for t in trains)
     return States(
         weights=sum(weight_bytes(t, double_quant=double_quant, devices=shards) for t in tensors if not t.adapter)
-        + buffer_bytes(architecture),
+        + buffer_bytes(architecture, setup.weights_dtype),
         adapters=sum(weight_bytes(t, double_quant=double_quant) for t in tensors if t.adapter),
         gradients=sum(gradient_bytes(t, training) for t in trains),
         optimizer=sum(state_bytes(t, training) for t in trains),

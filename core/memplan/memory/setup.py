@@ -115,7 +115,7 @@ class Setup:
         """
         if not self.chosen_layers:
             return self
-        return replace(self, targets=tuple(name for name in _HEADS if self.adapts_head or name in (self.targets or ())))
+        return replace(self, targets=tuple(name for name in HEAD_NAMES if self.adapts_head or name in (self.targets or ())))
 
     @property
     def makes_inputs_need_gradients(self) -> bool:
@@ -197,12 +197,13 @@ class Setup:
         if linear.parts:
             return bool(self.adapted_heads(linear))
         if self.targets is None:
-            return self.adapts_head or linear.name not in _HEADS
+            return self.adapts_head or linear.name not in HEAD_NAMES
         return linear.name in self.targets
 
 
-_HEADS = ("lm_head", "embed_out")
-"""What heads are called."""
+HEAD_NAMES = ("lm_head", "embed_out", "output_projection", "decoder")
+"""What families call their head, which PEFT leaves out of "all-linear"."""
+
 _OLD_NAMES: dict[str, dict[str, tuple[str, ...]]] = {
     "none": {},
     "qwen": {

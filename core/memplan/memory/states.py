@@ -173,7 +173,7 @@ def _adapters(architecture: Architecture, setup: Setup) -> Iterator[HeldTensor]:
     for layer, count in architecture.kinds.items():
         for tensor in layer_adapters(layer, setup):
             yield replace(tensor, count=count * tensor.count)
-    for linear in (*_around_layers(architecture), *architecture.projections, architecture.head):
+    for linear in (*_around_layers(architecture), *architecture.projections, *_of_head(architecture)):
         yield from _adapter(linear, setup.outside, 1)
     for weight, count in architecture.idle:
         if weight.linear:
@@ -185,6 +185,12 @@ def _around_layers(architecture: Architecture) -> tuple[Linear, ...]:
     made, streams = architecture.layer_inputs, architecture.streams
     first = (made.projection,) if made is not None and architecture.starts else ()
     return first + (streams.around() if streams is not None else ())
+
+
+def _of_head(architecture: Architecture) -> tuple[Linear, ...]:
+    """The head, behind the matrix that makes what it reads, if there is one."""
+    before = architecture.head_transform
+    return (architecture.head,) if before is None else (before.dense, architecture.head)
 
 
 def _idle_linear(weight: Weight) -> Linear:
@@ -284,7 +290,7 @@ def linears(architecture: Architecture) -> Iterator[tuple[Linear, int]]:
             yield part, count
     for part in _around_layers(architecture):
         yield part, 1
-    first, last = architecture.projections[:1], (*architecture.projections[1:], architecture.head)
+    first, last = architecture.projections[:1], (*architecture.projections[1:], *_of_head(architecture))
     for part in (*(first if architecture.starts else ()), *(last if architecture.ends else ())):
         yield part, 1
 
@@ -360,9 +366,9 @@ def position_bytes(architecture: Architecture, sequence: Size) -> Size:
     return sum(2 * 4 * sequence * width // (2 if half else 1) for _, width in rotary_tables(layers))
 
 
-def buffer_bytes(architecture: Architecture) -> int:
+def buffer_bytes(architecture: Architecture, dtype: str) -> int:
     """Buffers that come with the model: two copies of each table's rotary frequencies, corrections of routers, an
-    embedding scale, and those that the composition names.
+    embedding scale, positions in the model's dtype, and those that the composition names.
     """
     kinds = [layer for layer in architecture.kinds if not layer.attention.rotary.buffered]
     made = [layer for layer in kinds if not layer.attention.rotary.stored]
@@ -371,6 +377,8 @@ def buffer_bytes(architecture: Architecture) -> int:
     corrections = sum(count * int(rounded(mlp.buffer_bytes)) for mlp, count in experts)
     named = sum(int(rounded(one)) for one in architecture.buffers)
     named += sum(count * int(rounded(one)) for layer, count in architecture.kinds.items() for one in layer.buffers)
+    fixed = architecture.fixed_positions
+    named += int(rounded(fixed.rows * fixed.width * BYTES_PER_VALUE[dtype])) if fixed is not None else 0
     return rotary + corrections + named + (int(rounded(1)) if architecture.embedding_scale == "buffer" else 0)
 
 

@@ -21,6 +21,7 @@ MODULES = (
     "llama_relatives",
     "layer_norm_decoders",
     "gpt_relatives",
+    "learned_positions",
     "experts_relatives",
     "recent",
     "latent",

@@ -13,7 +13,7 @@ from memplan.architecture.parts import Architecture, Attention, Layer, Linear, M
 from memplan.architecture.positions import Rotary
 
 _NEAREST = "a decoder of this shape that predicts each next token"
-_UNUSED_POSITIONS = {"roberta": 2, "xlm-roberta": 2}
+_UNUSED_POSITIONS = {"roberta": 2, "xlm-roberta": 2, "camembert": 2, "data2vec-text": 2}
 """Positions begin behind the padding token's row (transformers, RobertaEmbeddings)."""
 
 
@@ -230,6 +230,9 @@ def _t5_mlp(reader: ConfigReader, hidden: int) -> Mlp:
 FAMILIES: dict[str, Callable[[ConfigReader], Architecture]] = {
     "bert": _bert,
     "roberta": _bert,
+    "camembert": _bert,
+    "data2vec-text": _bert,
+    "ernie": _bert,
     "xlm-roberta": _bert,
     "distilbert": _distilbert,
     "modernbert": _modernbert,

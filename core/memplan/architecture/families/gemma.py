@@ -92,9 +92,17 @@ def _gemma2(reader: ConfigReader) -> Architecture:
     )
 
 
+def _vaultgemma(reader: ConfigReader) -> Architecture:
+    """Gemma 2 without the norms after its blocks."""
+    model = _gemma2(reader)
+    bare = {layer: replace(layer, attention_out_norm=None, mlp_out_norm=None) for layer in model.kinds}
+    return replace(model, layers=tuple((bare[layer], count) for layer, count in model.layers))
+
+
 FAMILIES: dict[str, Callable[[ConfigReader], Architecture]] = {
     "gemma": _gemma,
     "gemma2": _gemma2,
     "gemma3_text": _gemma3,
+    "vaultgemma": _vaultgemma,
 }
 """Model types with a composition of their own."""

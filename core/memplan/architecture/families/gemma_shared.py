@@ -4,7 +4,7 @@ Gemma 4: heads of two widths, experts beside an MLP.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 
@@ -118,8 +118,9 @@ def _gemma4(reader: ConfigReader) -> Architecture:
     reader = text_part(reader)
     kv_heads, width = reader.size("num_key_value_heads", default=4), reader.size("head_dim", default=256)
     key_is_value = reader.flag("attention_k_eq_v", False)
-    full_heads = reader.size("num_global_key_value_heads", default=kv_heads) if key_is_value else kv_heads
-    heads = (full_heads, reader.size("global_head_dim", default=512)), (kv_heads, width)
+    full = _full_layers(reader)
+    full_heads = full.size("num_key_value_heads", default=kv_heads) if key_is_value else kv_heads
+    heads = (full_heads, full.size("head_dim", default=512)), (kv_heads, width)
     slides = sliding_layers(reader, lambda index: (index + 1) % 6 != 0)
     plan = _plan(reader, heads, [*slides[:-1], False])
     inputs = _layer_inputs(reader)
@@ -138,6 +139,22 @@ def _gemma4(reader: ConfigReader) -> Architecture:
     capped = reader.config.get("final_logit_softcapping") is not None
     model = _composed(reader, map(layer, range(count)), capped=capped)
     return replace(model, layer_inputs=inputs, buffers=(1,) if inputs is not None else ())
+
+
+def _full_layers(reader: ConfigReader) -> ConfigReader:
+    """Heads of full layers, where they differ: as published, or as transformers 5.24 saves them, layer by layer."""
+    by_layer = reader.part("per_layer_config")
+    for key, value in by_layer.config.items():
+        if isinstance(value, Mapping):
+            return by_layer.part(key)
+    names = {"num_key_value_heads": "num_global_key_value_heads", "head_dim": "global_head_dim"}
+    return ConfigReader({**reader.config, **{own: reader.config.get(key) for own, key in names.items()}}, reader.place)
+
+
+def _gemma4_unified(reader: ConfigReader) -> Architecture:
+    """Gemma 4 without inputs of the layers' own."""
+    own = {"hidden_size_per_layer_input": 0, "sliding_window": 1024, "enable_moe_block": False}
+    return _gemma4(ConfigReader({**own, **reader.config}, reader.place))
 
 
 def _gemma3n(reader: ConfigReader) -> Architecture:
@@ -283,5 +300,6 @@ FAMILIES: dict[str, Callable[[ConfigReader], Architecture]] = {
     "gemma3n_text": _gemma3n,
     "gemma4": _gemma4,
     "gemma4_text": _gemma4,
+    "gemma4_unified_text": _gemma4_unified,
 }
 """Model types with a composition of their own."""

@@ -145,5 +145,10 @@ def _opt(reader: ConfigReader) -> Architecture:
     )
 
 
-FAMILIES: dict[str, Callable[[ConfigReader], Architecture]] = {"gpt2": _gpt2, "gpt_neox": _gpt_neox, "opt": _opt}
+FAMILIES: dict[str, Callable[[ConfigReader], Architecture]] = {
+    "gpt2": _gpt2,
+    "gpt-sw3": _gpt2,
+    "gpt_neox": _gpt_neox,
+    "opt": _opt,
+}
 """Model types with a composition of their own."""

@@ -111,6 +111,21 @@ def _gptj(reader: ConfigReader) -> Architecture:
     )
 
 
+def _codegen(reader: ConfigReader) -> Architecture:
+    """GPT-J with one product for queries, values and keys, cut within each of four parts of it."""
+    model = _gptj(reader)
+    (layer, count), hidden = model.layers[0], model.hidden_size
+    attention = layer.attention
+    assert isinstance(attention, Attention), "GPT-J has no other"
+    attention = replace(
+        attention,
+        inputs=(Linear("qkv_proj", hidden, 3 * hidden),),
+        fused="by_shard",
+        rotary=replace(attention.rotary, fp32_tables=True),
+    )
+    return replace(model, layers=((replace(layer, attention=attention), count),))
+
+
 def _gpt_neo(reader: ConfigReader) -> Architecture:
     hidden, heads = reader.size("hidden_size", default=2048), reader.size("num_heads", default=16)
     positions = reader.size("max_position_embeddings", default=2048)
@@ -255,6 +270,7 @@ def _falcon_attention(reader: ConfigReader, hidden: int, heads: int, *, bias: bo
 FAMILIES: dict[str, Callable[[ConfigReader], Architecture]] = {
     "gpt_bigcode": _gpt_bigcode,
     "gptj": _gptj,
+    "codegen": _codegen,
     "gpt_neo": _gpt_neo,
     "bloom": _bloom,
     "mpt": _mpt,

@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from memplan.architecture.composing import text_part
+from memplan.architecture.composing import (
+    compose_decoder,
+    equal_layers,
+    gated_mlp,
+    pre_norm_layer,
+    read_activation,
+    text_part,
+)
 from memplan.architecture.config_reader import ConfigReader
 from memplan.architecture.expert_parts import Router
 from memplan.architecture.families.experts import (
@@ -17,7 +24,7 @@ from memplan.architecture.families.experts import (
     with_shared,
 )
 from memplan.architecture.latent_parts import Indexer, LatentAttention
-from memplan.architecture.parts import Architecture, Layer, Linear, Norm
+from memplan.architecture.parts import Architecture, Layer, Linear, Mlp, Norm
 from memplan.architecture.positions import Rotary
 
 
@@ -59,6 +66,28 @@ def _deepseek_v3(reader: ConfigReader) -> Architecture:
     experts = read_experts(reader, router, count="n_routed_experts", width="moe_intermediate_size")
     experts = with_shared(reader, experts, "n_shared_experts")
     return compose_sparse(reader, attention, experts, after_dense_layers(reader, 3))
+
+
+def _youtu(reader: ConfigReader) -> Architecture:
+    """DeepSeek-V3's attention in a model without experts."""
+    attention = read_latent_attention(reader, Rotary(pairs=reader.flag("rope_interleave", True)))
+    layer = pre_norm_layer(reader, attention, _gated(reader))
+    return compose_decoder(reader, equal_layers(reader, layer), tied_default=True)
+
+
+def _minicpm3(reader: ConfigReader) -> Architecture:
+    """Latent attention without experts; embeddings, residuals and what the head reads are scaled."""
+    width = reader.size("v_head_dim", default=reader.size("hidden_size") // reader.size("num_attention_heads"))
+    own = ConfigReader({"q_lora_rank": 768, **reader.config, "v_head_dim": width}, reader.place)
+    attention = read_latent_attention(own, Rotary())
+    layer = replace(pre_norm_layer(reader, attention, _gated(reader)), residual_scale=True)
+    model = compose_decoder(reader, equal_layers(reader, layer), tied_default=True, embedding_scale="buffer")
+    return replace(model, scales_head_input=True)
+
+
+def _gated(reader: ConfigReader) -> Mlp:
+    activation = read_activation(reader, "silu", "hidden_act")
+    return gated_mlp("mlp", reader.size("hidden_size"), reader.size("intermediate_size"), activation)
 
 
 def _deepseek_v2(reader: ConfigReader) -> Architecture:
@@ -126,5 +155,7 @@ FAMILIES: dict[str, Callable[[ConfigReader], Architecture]] = {
     "kimi_k2": _deepseek_v3,
     "kimi_k25": _deepseek_v3,
     "mistral4": _mistral4,
+    "minicpm3": _minicpm3,
+    "youtu": _youtu,
 }
 """Model types with a composition of their own."""

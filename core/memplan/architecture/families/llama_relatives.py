@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 
 from memplan.architecture.composing import (
     compose_decoder,
@@ -27,6 +28,53 @@ def _granite(reader: ConfigReader) -> Architecture:
     layer = pre_norm_layer(reader, read_attention(reader, qkv_bias=bias, out_bias=bias), _gated(reader))
     layer = replace(layer, residual_scale=True)
     return compose_decoder(reader, equal_layers(reader, layer), embedding_scale="number", logits_scale=True)
+
+
+def _granite_swa(reader: ConfigReader) -> Architecture:
+    """Granite whose layers mostly slide, with a number for each head that closes what it found."""
+    bias = reader.flag("attention_bias", False)
+    attention = read_attention(reader, qkv_bias=bias, out_bias=bias, default_kv_heads=4)
+    attention = replace(attention, sinks=True, scores="granite_swa")
+    window, thetas = reader.optional_size("sliding_window", 128), reader.listed("layer_rope_theta") or []
+    tables = {theta: number for number, theta in enumerate(sorted({theta for theta in thetas if theta}))}
+    slides = sliding_layers(reader, lambda index: index % 4 != 0)
+
+    @cache
+    def layer(one: bool, theta: float | None) -> Layer:
+        turned = replace(attention.rotary, table=tables.get(theta, 0))
+        own = replace(attention, window=window if one else None, rotary=turned)
+        own = own if theta is None or theta else replace(own, rotary_dim=0)
+        return replace(pre_norm_layer(reader, own, _gated(reader)), residual_scale=True)
+
+    by_layer = [thetas[index] if index < len(thetas) else None for index in range(len(slides))]
+    runs = runs_of(map(layer, slides, by_layer))
+    return compose_decoder(reader, runs, tied_default=True, embedding_scale="number", logits_scale=True)
+
+
+def _hyperclovax(reader: ConfigReader) -> Architecture:
+    """Granite with a norm after each block, too."""
+    bias, hidden = reader.flag("attention_bias", False), reader.size("hidden_size")
+    layer = pre_norm_layer(reader, read_attention(reader, qkv_bias=bias, out_bias=bias), _gated(reader))
+    layer = replace(layer, residual_scale=True)
+    if reader.flag("use_post_norm", True):
+        norms = (Norm(name, "rms", hidden) for name in ("post_norm1", "post_norm2"))
+        layer = replace(layer, attention_out_norm=next(norms), mlp_out_norm=next(norms))
+    return compose_decoder(reader, equal_layers(reader, layer), embedding_scale="number", logits_scale=True)
+
+
+def _helium(reader: ConfigReader) -> Architecture:
+    """The gain of norms in fp32, neighbours turned, no bias behind the heads."""
+    hidden = reader.size("hidden_size")
+    attention = read_attention(
+        reader, qkv_bias=reader.flag("attention_bias", False), out_bias=False, default_head_dim=128
+    )
+    layer = Layer(
+        attention=replace(attention, rotary=Rotary(pairs=True, spread="once")),
+        mlp=_gated(reader),
+        attention_norm=Norm("input_layernorm", "late_rms", hidden),
+        mlp_norm=Norm("post_attention_layernorm", "late_rms", hidden),
+    )
+    return compose_decoder(reader, equal_layers(reader, layer), norm="late_rms")
 
 
 def _smollm3(reader: ConfigReader) -> Architecture:
@@ -92,6 +140,14 @@ def _apertus(reader: ConfigReader) -> Architecture:
     layer = pre_norm_layer(reader, attention, mlp)
     layer = replace(layer, buffers=(2, 2) if mlp.activation == "xielu" else ())
     return compose_decoder(reader, equal_layers(reader, layer))
+
+
+def _apertus1p5(reader: ConfigReader) -> Architecture:
+    """Apertus whose head may have lost the rows of images and sound, which the embeddings keep."""
+    rows = reader.size("vocab_size")
+    kept = reader.size("output_vocab_size", default=rows)
+    model = _apertus(ConfigReader({**reader.config, "vocab_size": kept}, reader.place))
+    return replace(model, tokens=replace(model.tokens, rows=rows))
 
 
 def _ministral3(reader: ConfigReader) -> Architecture:
@@ -176,11 +232,15 @@ def _ungated(reader: ConfigReader, activation: str, *, bias: bool) -> Mlp:
 
 FAMILIES: dict[str, Callable[[ConfigReader], Architecture]] = {
     "granite": _granite,
+    "granite_swa": _granite_swa,
+    "hyperclovax": _hyperclovax,
+    "helium": _helium,
     "smollm3": _smollm3,
     "seed_oss": _seed_oss,
     "exaone4": _exaone4,
     "arcee": _arcee,
     "apertus": _apertus,
+    "apertus1p5_text": _apertus1p5,
     "ministral3": _ministral3,
     "ernie4_5": _ernie4_5,
     "glm": _glm,

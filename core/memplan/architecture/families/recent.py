@@ -5,13 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from memplan.architecture.composing import compose_decoder, gated_mlp, llama_like, pre_norm_layer, read_attention
+from memplan.architecture.composing import (
+    compose_decoder,
+    gated_mlp,
+    llama_like,
+    pre_norm_layer,
+    read_activation,
+    read_attention,
+    read_head_dim,
+    sliding_layers,
+)
 from memplan.architecture.config_reader import ConfigReader
 from memplan.architecture.expert_parts import Experts, Router
 from memplan.architecture.families.experts import CORRECTED, read_experts, runs
 from memplan.architecture.families.state_space import CAVEAT, layer_names, short_convolution
 from memplan.architecture.linear_parts import StateSpace
-from memplan.architecture.parts import Architecture, Layer, Linear, Mlp, Norm, Weight
+from memplan.architecture.parts import Architecture, Attention, HeadTransform, Layer, Linear, Mlp, Norm, Weight
+from memplan.architecture.positions import Rotary
 
 
 def _plain(reader: ConfigReader) -> Architecture:
@@ -145,8 +155,75 @@ def _lfm2_moe(reader: ConfigReader) -> Architecture:
     return compose_decoder(reader, order, tied_default=True)
 
 
+def _modernbert_decoder(reader: ConfigReader) -> Architecture:
+    """ModernBERT's layers, each token seeing those before it; what the head reads passes a matrix and a norm."""
+    hidden, heads = reader.size("hidden_size"), reader.size("num_attention_heads")
+    head_dim, biased = read_head_dim(reader, hidden, heads), reader.flag("norm_bias", False)
+    local = reader.optional_size("local_attention", 128)
+    every = reader.size("global_attn_every_n_layers", default=3)
+
+    def norm(name: str) -> Norm:
+        return Norm(name, "layer", hidden, bias=biased)
+
+    def layer(slides: bool, first: bool) -> Layer:
+        window = local // 2 if slides and local else None
+        return _modernbert_layer(reader, (heads, head_dim), window, int(slides), None if first else norm("attn_norm"))
+
+    kinds = {(slides, first): layer(slides, first) for slides in (False, True) for first in (False, True)}
+    slides = sliding_layers(reader, lambda index: index % every != 0)
+    transform = HeadTransform(
+        name="lm_head",
+        dense=Linear("dense", hidden, hidden, reader.flag("classifier_bias", False), "head"),
+        activation=read_activation(reader, "gelu", "classifier_activation"),
+        norm=norm("norm"),
+    )
+    model = compose_decoder(reader, runs(kinds[one, index == 0] for index, one in enumerate(slides)), tied_default=True)
+    return replace(
+        model,
+        tokens=replace(model.tokens, name="tok_embeddings"),
+        embedding_norm=norm("embeddings.norm"),
+        embedding_dropout=reader.fraction("embedding_dropout", 0.0),
+        final_norm=norm("final_norm"),
+        head=replace(model.head, name="decoder", bias=reader.flag("decoder_bias", True)),
+        head_transform=transform,
+    )
+
+
+def _modernbert_layer(
+    reader: ConfigReader, heads: tuple[int, int], window: int | None, table: int, first_norm: Norm | None
+) -> Layer:
+    (count, head_dim), hidden = heads, reader.size("hidden_size")
+    width, inner = reader.size("intermediate_size"), count * head_dim
+    bias, mlp_bias = reader.flag("attention_bias", False), reader.flag("mlp_bias", False)
+    return Layer(
+        attention=Attention(
+            name="attn",
+            heads=count,
+            kv_heads=count,
+            head_dim=head_dim,
+            inputs=tuple(Linear(name, hidden, inner, bias) for name in ("q_proj", "k_proj", "v_proj")),
+            output=Linear("Wo", hidden, hidden, bias),
+            rotary_dim=head_dim,
+            rotary=Rotary(table=table, fp32_products=True, per_row=True),
+            dropout=reader.fraction("attention_dropout", 0.0),
+            window=window,
+        ),
+        mlp=Mlp(
+            name="mlp",
+            up=Linear("Wi", hidden, 2 * width, mlp_bias, "mlp"),
+            down=Linear("Wo", width, hidden, mlp_bias, "mlp"),
+            activation=read_activation(reader, "gelu", "hidden_activation"),
+            fused=True,
+            width=width,
+        ),
+        attention_norm=first_norm,
+        mlp_norm=Norm("mlp_norm", "layer", hidden, bias=reader.flag("norm_bias", False)),
+    )
+
+
 FAMILIES: dict[str, Callable[[ConfigReader], Architecture]] = {
     "cwm": _plain,
+    "exaone": _plain,
     "internlm3": _plain,
     "iquestcoder": _plain,
     "ministral": _ministral,
@@ -154,5 +231,6 @@ FAMILIES: dict[str, Callable[[ConfigReader], Architecture]] = {
     "granitemoeshared": _granitemoeshared,
     "granitemoehybrid": _granitemoehybrid,
     "lfm2_moe": _lfm2_moe,
+    "modernbert-decoder": _modernbert_decoder,
 }
 """Model types with a composition of their own."""

@@ -34,7 +34,8 @@ def of_litgpt(architecture: Architecture) -> Architecture | None:
         layers[layer] = own
     norm = _norm(architecture.final_norm)
     around = (architecture.positions, architecture.projections, architecture.embedding_norm, architecture.idle)
-    if norm is None or not _is_known(norm) or any(around) or architecture.logits_softcap or architecture.logits_scale:
+    of_head = (architecture.logits_softcap, architecture.logits_scale, architecture.scales_head_input)
+    if norm is None or not _is_known(norm) or any((*around, *of_head, architecture.head_transform)):
         return None
     if len(architecture.rotary_tables) != 1:
         return None
@@ -54,6 +55,8 @@ def _layer(layer: Layer) -> Layer | None:
     activation = _ACTIVATIONS.get(mlp.activation)
     own = _attention(attention)
     if own is None or activation is None or layer.post_norm or layer.residual_scale:
+        return None
+    if attention.inner_norm is not None or mlp.inner_norm is not None:
         return None
     around = (layer.attention_norm, layer.mlp_norm, layer.attention_out_norm, layer.mlp_out_norm)
     if not all(map(_is_known, (*around, own.query_norm, own.key_norm))):

@@ -44,6 +44,8 @@ def attention(ctx: Context, spec: Attention, x: Tensor) -> Tensor:
             scales = ctx.tape.new((1, 1, ctx.sequence, 1), q.dtype)
             q = op.mul_by_constant(ctx.tape, q, scales, "scales of queries")
             del scales
+        if spec.scores == "xglm":
+            q, k, v = op.copied(ctx.tape, q), op.copied(ctx.tape, k), op.copied(ctx.tape, v)
         if spec.scores != "kernel" and not is_fused(ctx.setup.attention, spec):
             output = own_scores(ctx, spec, q, k, v, held)
         else:
@@ -71,7 +73,8 @@ def _heads(
         return *normed_heads(ctx, spec, x), None
     if spec.fused != "no":
         product = ctx.linear(spec.inputs[0], x, spec.name)
-        held += [product] if spec.scores != "kernel" or ctx.setup.cache != "none" else []
+        holds = spec.scores != "kernel" or spec.fused == "by_shard" or ctx.setup.cache != "none"
+        held += [product] if holds else []
         q, k, v = _cut(ctx, spec, product)
         if spec.norms_after_turning:
             return q, k, v, None
@@ -115,6 +118,8 @@ def _cut(ctx: Context, spec: Attention, fused: Tensor) -> tuple[Tensor, Tensor, 
             _record_slices(tape, fused, views)
         else:
             _record_split(tape, fused, views, copied=spec.fused == "by_head")
+    if spec.fused == "by_shard":
+        views = [op.copied(tape, view) for view in views]
     return views[0], views[1], views[2]
 
 
@@ -206,7 +211,7 @@ def scores(
     groups = spec.heads // spec.kv_heads
     fused = is_fused(ctx.setup.attention, spec)
     if fused and not _falls_back(ctx, spec):
-        if groups > 1 and (mask is not None or ctx.setup.stack.repeats_keys):
+        if groups > 1 and (mask is not None or ctx.setup.stack.repeats_keys or not _takes_groups(spec)):
             k, v = _repeated(ctx, spec, k), _repeated(ctx, spec, v)
         if mask is None:
             return products.flash_attention(tape, q, k, v, context_parts=parts)
@@ -218,7 +223,7 @@ def scores(
         numbers = tape.new((ctx.batch, 1, ctx.sequence, k.shape[2]), tape.autocast or q.dtype)
         return products.flash_attention(tape, q, k, v, numbers, context_parts=parts)
     if fused:
-        if mask is not None and groups > 1 and spec.scores == "kernel":
+        if groups > 1 and spec.scores == "kernel" and (mask is not None or not _takes_groups(spec)):
             k, v = _repeated(ctx, spec, k), _repeated(ctx, spec, v)
         return _math_attention(ctx, spec, q, k, v)
     if groups > 1:
@@ -226,9 +231,17 @@ def scores(
     return _eager(ctx, spec, q, k, v, mask)
 
 
+def _takes_groups(spec: Attention | LatentAttention) -> bool:
+    """Whether transformers lets the kernel share keys and values among queries: not those of wide or unlike heads.
+
+    Source: transformers 5.24, integrations/sdpa_attention.py (use_gqa_in_sdpa).
+    """
+    return spec.head_dim == spec.value_dim <= _WIDEST_FLASH_HEAD
+
+
 def is_fused(kind: str, spec: Attention | LatentAttention | StateMixer) -> bool:
     """Whether a fused kernel runs; sinks are known to flash attention alone, and some families run none."""
-    if spec.scores in ("gpt_neo", "mpt", "bloom"):
+    if spec.scores in ("gpt_neo", "mpt", "bloom", "xglm"):
         return False
     only_flash = spec.sinks or (isinstance(spec, Attention) and spec.steadied)
     return kind == "flash" if only_flash else kind != "eager" and not spec.softcap

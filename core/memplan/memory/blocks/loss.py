@@ -7,6 +7,7 @@ from memplan.memory import operations as op
 from memplan.memory import products
 from memplan.memory.blocks import megatron, torchtune
 from memplan.memory.blocks.context import Context
+from memplan.memory.blocks.gating import activation
 from memplan.memory.blocks.litgpt_loss import litgpt_head_and_loss
 from memplan.memory.storage import LOGITS, Size
 from memplan.memory.tape import Grads, Parameter, Tensor, given
@@ -31,14 +32,29 @@ def head_and_loss(
             return megatron.head_and_loss(ctx, architecture, last, _head_weights(ctx, architecture), with_loss)
         if ctx.setup.stack.kernels == "torchtune" and ctx.setup.loss != "fused":
             return torchtune.head_and_loss(ctx, architecture, last, _head_weights(ctx, architecture), with_loss)
-        x = last[0]
+        read = _scaled(ctx, architecture, last[0])  # a name of the function's own, held until it returns
         if with_loss and ctx.setup.loss == "fused":
-            return None, _fused_loss(ctx, architecture, x)
+            return None, _fused_loss(ctx, architecture, _transformed(ctx, architecture, read))
         if with_loss and ctx.setup.loss == "chunked":
-            return None, _chunked_loss(ctx, architecture, x)
-        logits = _logits(ctx, architecture, x)
+            return None, _chunked_loss(ctx, architecture, _transformed(ctx, architecture, read))
+        logits = _logits(ctx, architecture, _transformed(ctx, architecture, read))
         narrow = architecture.loss_was_narrow and ctx.setup.stack.copies_shifted_logits and ctx.tape.autocast is None
         return logits, causal_lm_loss(ctx, logits, ids, upcasts=not narrow) if with_loss else None
+
+
+def _scaled(ctx: Context, architecture: Architecture, x: Tensor) -> Tensor:
+    return op.times(ctx.tape, x) if architecture.scales_head_input else x
+
+
+def _transformed(ctx: Context, architecture: Architecture, x: Tensor) -> Tensor:
+    """What the head's product reads, where a matrix, an activation and a norm stand before it."""
+    spec = architecture.head_transform
+    if spec is None:
+        return x
+    for weight in spec.weights():
+        ctx.parameter(weight.name, weight.shape, trains=ctx.setup.head_trains)
+    x = activation(ctx.tape, ctx.linear(spec.dense, x, spec.name), spec.activation)
+    return ctx.norm(spec.norm, x, spec.name)
 
 
 def _head_weights(ctx: Context, architecture: Architecture) -> tuple[Parameter, Parameter | None]:
@@ -71,7 +87,8 @@ def _next_token_logits(ctx: Context, architecture: Architecture, x: Tensor) -> t
 
     Source: transformers since 4.45 (logits_to_keep), generation/utils.py (_sample).
     """
-    logits = _logits(ctx, architecture, op.view(x, (ctx.batch, 1, x.shape[-1])))
+    x = _scaled(ctx, architecture, op.view(x, (ctx.batch, 1, x.shape[-1])))
+    logits = _logits(ctx, architecture, _transformed(ctx, architecture, x))
     return logits, ctx.tape.new(logits.shape, "fp32")
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Generic, TypeVar
 
 from memplan.architecture.latent_parts import LatentAttention
-from memplan.architecture.parts import Architecture, Attention, Layer
+from memplan.architecture.parts import Architecture, Attention, Layer, Table
 from memplan.architecture.positions import rotary_tables
 from memplan.memory import operations as op
 from memplan.memory.blocks.attention import is_fused
@@ -40,8 +40,7 @@ def embed(ctx: Context, architecture: Architecture, ids: Tensor) -> tuple[Tensor
     weight = ctx.parameter(f"{table.name}.weight", (table.rows, table.width), trains=trains)
     weight.shared = architecture.tied and not saved
     x = ctx.embed(table, ids)
-    if architecture.embedding_scale == "buffer":
-        x = op.mul_by_constant(tape, x, tape.new((1,), x.dtype), "embedding scale")
+    x = _scaled_inside(tape, architecture, x)
     embedded = x
     if setup.makes_inputs_need_gradients and not x.needs_grad:
         # enable_input_require_grads: without it a checkpointed frozen model has nothing to walk back to.
@@ -68,14 +67,32 @@ def embed(ctx: Context, architecture: Architecture, ids: Tensor) -> tuple[Tensor
             model_locals.append(tape.new((rows, ctx.sequence), "fp32"))
         x = _add_positions(tape, x, learned, broadcast=not architecture.position_ids_per_row)
         stays = False
+    if architecture.fixed_positions is not None:
+        x, stays = _with_fixed_positions(ctx, architecture.fixed_positions, x, model_locals), False
     if architecture.embedding_dropout:
-        if architecture.positions is None:
+        if architecture.positions is None and architecture.fixed_positions is None:
             model_locals.append(x)  # the function's own name for the embeddings
         x = op.dropout(tape, x, architecture.embedding_dropout)
         stays = False
     if setup.makes_inputs_need_gradients and not trains and x is not embedded:
         ctx.held_by_checkpoints.append(embedded)  # its gradient's node holds it until backward is over
     return ctx.part(x), model_locals, stays
+
+
+def _with_fixed_positions(ctx: Context, table: Table, x: Tensor, model_locals: list[Tensor]) -> Tensor:
+    """x plus rows of a table that never trains."""
+    where, rows = ctx.tape.new((1, ctx.sequence), "int64"), ctx.tape.new((1, ctx.sequence, table.width), x.dtype)
+    model_locals += [x, where]
+    result = op.plus_constant(ctx.tape, x)
+    del rows
+    return result
+
+
+def _scaled_inside(tape: Tape, architecture: Architecture, x: Tensor) -> Tensor:
+    """What the embeddings' own module makes of the table's rows."""
+    if architecture.embedding_scale == "buffer":
+        return op.mul_by_constant(tape, x, tape.new((1,), x.dtype), "embedding scale")
+    return op.times(tape, x) if architecture.embedding_scale == "number_inside" else x
 
 
 def _add_positions(tape: Tape, x: Tensor, learned: Tensor, *, broadcast: bool) -> Tensor:

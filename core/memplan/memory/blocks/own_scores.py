@@ -8,7 +8,8 @@ from memplan.architecture.parts import Attention
 from memplan.memory import operations as op
 from memplan.memory import products
 from memplan.memory.blocks.context import Context
-from memplan.memory.tape import Tape, Tensor, given
+from memplan.memory.blocks.xielu import no_less_than
+from memplan.memory.tape import Grads, Tape, Tensor, given
 
 
 def own_scores(ctx: Context, spec: Attention, q: Tensor, k: Tensor, v: Tensor, held: list[Tensor]) -> Tensor:
@@ -80,6 +81,65 @@ def _falcon(ctx: Context, spec: Attention, q: Tensor, k: Tensor, v: Tensor, held
     return _found(ctx, spec, weights, v)
 
 
+def _granite_swa(ctx: Context, spec: Attention, q: Tensor, k: Tensor, v: Tensor, held: list[Tensor]) -> Tensor:
+    """What each head found, times a sigmoid in fp32 of how far its scores' logarithmic sum is above its sink."""
+    tape, groups = ctx.tape, spec.heads // spec.kv_heads
+    if groups > 1:
+        k, v = (op.copied(tape, one, (ctx.batch, spec.heads, *one.shape[2:])) for one in (k, v))
+    scores = products.matmul(tape, q, k, _square(ctx, spec), "queries", "keys", copies=(False, False))
+    scores = op.times(tape, scores)
+    scores = op.plus_constant(tape, scores, ctx.setup.unpacked_dtype)
+    opened = _above_sink(ctx, spec, scores)
+    weights = op.to(tape, products.softmax(tape, scores, "fp32"), q.dtype)
+    del scores
+    weights = op.dropout(tape, weights, spec.dropout)
+    shape = (ctx.batch, spec.heads, ctx.sequence, spec.head_dim)
+    found = products.matmul(tape, weights, v, shape, "weights", "values", copies=(False, False))
+    output = op.mul_by_row_scalar(tape, found, op.to(tape, opened, found.dtype))
+    ctx.returned_weights = weights.detached()
+    return op.copied(tape, output)
+
+
+def _above_sink(ctx: Context, spec: Attention, scores: Tensor) -> Tensor:
+    """sigmoid(log of the sum of exponentials - sink): keeps the scores, their sum's logarithm, and the result."""
+    tape = ctx.tape
+    summed = _logarithmic_sum(tape, scores)
+    sink = ctx.parameter(f"{spec.name}.sinks", (spec.heads,))
+    less = op.to(tape, op.plus_row(tape, summed, sink), "fp32")
+    return op.pointwise_by_output(tape, less, "sigmoid")
+
+
+def _logarithmic_sum(tape: Tape, x: Tensor) -> Tensor:
+    output = tape.new((*x.shape[:-1], 1), x.dtype)
+    if not tape.needs_grad(x):
+        return output
+    kept, shape = (tape.keep(x, "scores"), tape.keep(output, "logarithmic sum")), x.shape
+
+    def run(grads: list[Tensor | None]) -> Grads:
+        held, dtype = kept, given(grads).dtype
+        less, shares, result = tape.new(shape, dtype), tape.new(shape, dtype), tape.new(shape, dtype)
+        del held, less, shares
+        return (result,)
+
+    return tape.record(output, (x,), run)
+
+
+def _xglm(ctx: Context, spec: Attention, q: Tensor, k: Tensor, v: Tensor, held: list[Tensor]) -> Tensor:
+    """Of heads put in order; masked scores are no less than a number, compared with it value by value."""
+    tape, dtype = ctx.tape, q.dtype
+    scores = products.matmul(tape, q, k, _square(ctx, spec), "queries", "keys")
+    scores = op.plus_constant(tape, scores, ctx.setup.unpacked_dtype)
+    scores = no_less_than(tape, scores)
+    weights = products.softmax(tape, scores, "fp32" if dtype == "fp16" or tape.autocast is not None else dtype)
+    weights = op.to(tape, weights, dtype) if dtype == "fp16" else weights
+    del scores
+    held += [q, k, v, weights]
+    ctx.returned_weights = weights.detached()
+    weights = op.dropout(tape, weights, spec.dropout)
+    held.append(weights)
+    return op.copied(tape, products.matmul(tape, weights, v, q.shape, "weights", "values"))
+
+
 def _square(ctx: Context, spec: Attention) -> tuple[int, ...]:
     return (ctx.batch, spec.heads, ctx.sequence, ctx.keys(spec.window))
 
@@ -122,4 +182,6 @@ _WAYS: dict[str, Callable[[Context, Attention, Tensor, Tensor, Tensor, list[Tens
     "mpt": _mpt,
     "bloom": _bloom,
     "falcon": _falcon,
+    "granite_swa": _granite_swa,
+    "xglm": _xglm,
 }

@@ -69,6 +69,8 @@ def _partly_turned(
     if held is not None:
         held += [turned for turned, _ in parts]
     results = [_joined_again(ctx.tape, *part) for part in parts]
+    if spec.rotary.fp32_tables:
+        return op.to(ctx.tape, results[0], q.dtype), op.to(ctx.tape, results[1], k.dtype)
     return results[0], results[1]
 
 

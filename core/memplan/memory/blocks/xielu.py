@@ -28,7 +28,7 @@ def _softplus(tape: Tape, alpha: Parameter) -> Tensor:
 
 def _curve(tape: Tape, x: Tensor) -> Tensor:
     """exp(min(x, eps)) - 1 - x."""
-    curve = _expm1(tape, _minimum(tape, x))
+    curve = _expm1(tape, no_less_than(tape, x))
     output = tape.new(x.shape, x.dtype)
     if not tape.needs_grad(x):
         return output
@@ -40,8 +40,8 @@ def _curve(tape: Tape, x: Tensor) -> Tensor:
     return tape.record(output, (curve, x), run)
 
 
-def _minimum(tape: Tape, x: Tensor) -> Tensor:
-    """min(x, a number held as a tensor): keeps x."""
+def no_less_than(tape: Tape, x: Tensor) -> Tensor:
+    """x and a number held as a tensor, whichever is less (or more: XGLM): keeps x."""
     output = tape.new(x.shape, x.dtype)
     if not tape.needs_grad(x):
         return output
