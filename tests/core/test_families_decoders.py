@@ -21,7 +21,17 @@ KNOWN_GAPS: dict[str, float] = {
 """Cases that are further off than `DRIFT`, each with how far and, where it is known, why."""
 MODULES = (learned_positions, squared_relu)
 RELATIVES = (
-    *("apertus1p5_text", "codegen", "exaone", "gemma4_unified_text", "gpt-sw3", "granite_swa", "helium", "hyperclovax"),
+    *(
+        "apertus1p5_text",
+        "codegen",
+        "diffllama",
+        "exaone",
+        "gemma4_unified_text",
+        "gpt-sw3",
+        "granite_swa",
+        "helium",
+        "hyperclovax",
+    ),
     *("minicpm3", "modernbert-decoder", "vaultgemma", "youtu"),
 )
 """Of other modules, whose other families stand in other files of traces."""

@@ -93,6 +93,8 @@ class Attention:
     """Queries are scaled by a product of their own: as they are (OPT), once turned (Ministral 3), in fp32 (Llama 4)."""
     unit_heads: bool = False
     """Turned queries and keys are divided by their root mean square (Llama 4)."""
+    differential: bool = False
+    """Two answers of the same scores, one taken off the other (DiffLlama)."""
     gated: bool = False
     """The query projection makes a gate for the output as well (Qwen3-Next)."""
     sinks: bool = False
@@ -124,6 +126,13 @@ class Attention:
                 yield from part.weights()
         if self.sinks:
             yield Weight("sinks", (self.heads,), "attention")
+        yield from self.vectors()
+
+    def vectors(self) -> Iterator[Weight]:
+        """What the number that one answer is taken off the other by is made of."""
+        if self.differential:
+            for name in ("lambda_q1", "lambda_k1", "lambda_q2", "lambda_k2"):
+                yield Weight(name, (self.head_dim,), "attention")
 
 
 @dataclass(frozen=True, slots=True)

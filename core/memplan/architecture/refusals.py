@@ -21,12 +21,14 @@ LANGUAGE_PARTS = ("text_config", "llm_config", "language_config", "thinker_confi
 
 _ENCODER = "is an encoder"
 _HALF = "is the decoder of a model that has an encoder as well"
+_SOUND = "makes sound, not text"
 _UNLIKE = "has layers unlike any that memplan knows"
 _FAR = {
     _ENCODER: "bert-generation big_bird electra megatron-bert rembert roberta-prelayernorm roc_bert roformer xlm"
     " xlm-roberta-xl xlnet xmod",
     _HALF: "bart bigbird_pegasus blenderbot blenderbot-small marian mbart mvp pegasus plbart prophetnet trocr",
-    _UNLIKE: "blt cpmant ctrl doge dory hrm_text openai-gpt reformer",
+    _UNLIKE: "blt cpmant ctrl doge dory gpt_neox_japanese hrm_text openai-gpt reformer",
+    _SOUND: "moshi musicgen musicgen_melody",
 }
 FAR = {name: what for what, names in _FAR.items() for name in names.split()}
 """Model types of transformers 5.24 without a composition that the nearest one is more than 10% off for, mostly by half

@@ -21,6 +21,7 @@ from memplan.architecture.composing import (
 from memplan.architecture.config_reader import ConfigReader
 from memplan.architecture.parts import Architecture, Layer, Linear, Mlp, Norm
 from memplan.architecture.positions import Rotary
+from memplan.errors import ConfigError
 
 
 def _granite(reader: ConfigReader) -> Architecture:
@@ -28,6 +29,17 @@ def _granite(reader: ConfigReader) -> Architecture:
     layer = pre_norm_layer(reader, read_attention(reader, qkv_bias=bias, out_bias=bias), _gated(reader))
     layer = replace(layer, residual_scale=True)
     return compose_decoder(reader, equal_layers(reader, layer), embedding_scale="number", logits_scale=True)
+
+
+def _diffllama(reader: ConfigReader) -> Architecture:
+    bias = reader.flag("attention_bias", False)
+    attention = replace(read_attention(reader, qkv_bias=bias, out_bias=bias), differential=True)
+    if attention.kv_heads % 2:
+        raise ConfigError(
+            f"{attention.kv_heads} key and value heads can not be cut in halves, which a diffllama model does",
+            place=f"{reader.place}.num_key_value_heads",
+        )
+    return compose_decoder(reader, equal_layers(reader, pre_norm_layer(reader, attention, _gated(reader))))
 
 
 def _granite_swa(reader: ConfigReader) -> Architecture:
@@ -232,6 +244,7 @@ def _ungated(reader: ConfigReader, activation: str, *, bias: bool) -> Mlp:
 
 FAMILIES: dict[str, Callable[[ConfigReader], Architecture]] = {
     "granite": _granite,
+    "diffllama": _diffllama,
     "granite_swa": _granite_swa,
     "hyperclovax": _hyperclovax,
     "helium": _helium,

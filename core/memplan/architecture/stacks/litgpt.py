@@ -56,7 +56,7 @@ def _layer(layer: Layer) -> Layer | None:
     own = _attention(attention)
     if own is None or activation is None or layer.post_norm or layer.residual_scale:
         return None
-    if attention.inner_norm is not None or mlp.inner_norm is not None:
+    if attention.inner_norm is not None or mlp.inner_norm is not None or attention.differential:
         return None
     around = (layer.attention_norm, layer.mlp_norm, layer.attention_out_norm, layer.mlp_out_norm)
     if not all(map(_is_known, (*around, own.query_norm, own.key_norm))):

@@ -9,6 +9,7 @@ from memplan.memory import operations as op
 from memplan.memory import products
 from memplan.memory.blocks.caching import cached
 from memplan.memory.blocks.context import Context
+from memplan.memory.blocks.differential import differential
 from memplan.memory.blocks.joining import sliced
 from memplan.memory.blocks.joining import split as cut
 from memplan.memory.blocks.mlx import unfused_attention
@@ -48,6 +49,8 @@ def attention(ctx: Context, spec: Attention, x: Tensor) -> Tensor:
             q, k, v = op.copied(ctx.tape, q), op.copied(ctx.tape, k), op.copied(ctx.tape, v)
         if spec.scores != "kernel" and not is_fused(ctx.setup.attention, spec):
             output = own_scores(ctx, spec, q, k, v, held)
+        elif spec.differential:
+            output = differential(ctx, spec, q, k, v, scores)
         else:
             output = scores(ctx, spec, q, k, v)
         if _answers_by_head(ctx, spec, q):
