@@ -115,7 +115,9 @@ class Setup:
         """
         if not self.chosen_layers:
             return self
-        return replace(self, targets=tuple(name for name in HEAD_NAMES if self.adapts_head or name in (self.targets or ())))
+        return replace(
+            self, targets=tuple(name for name in HEAD_NAMES if self.adapts_head or name in (self.targets or ()))
+        )
 
     @property
     def makes_inputs_need_gradients(self) -> bool:
