@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 # `Qt`, the namespace, takes longer to load than all of this module: it is brought in after the first paint.
 from PySide6.QtCore import QObject, QSize, Signal
-from PySide6.QtGui import QColor, QFont, QFontInfo, QPalette
+from PySide6.QtGui import QColor, QFont, QFontInfo, QIcon, QPalette
 from PySide6.QtWidgets import QApplication
 
 from memplan_gui.colours import ROLES, Roles, Scheme, high_contrast
@@ -63,10 +63,13 @@ class Theme(QObject):
         self.apply()
 
     def take_style(self) -> None:
-        """Decide on style and colours, before anything is made in them. The first paint does not wait for it."""
+        """Decide on style, icon and colours, before anything is made in them. The first paint does not wait for it."""
         if not self._has_style:
+            from memplan_gui.icons import icon_file
+
             self._has_style = True
             self._app.setStyle("Fusion")
+            self._app.setWindowIcon(QIcon(str(icon_file("memplan"))))
             self._app.styleHints().colorSchemeChanged.connect(self._follow_system)
             self._take(self._wanted_roles())
 

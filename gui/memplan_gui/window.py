@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSize, Signal
-from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QIcon, QPaintEvent, QPalette
+from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QPaintEvent, QPalette
 from PySide6.QtWidgets import QMainWindow, QWidget
 
 from memplan_gui.screen_room import within_screen
@@ -69,11 +69,9 @@ class Window(QMainWindow):
         from memplan_gui.answer_panel import AnswerPanel
         from memplan_gui.answers import Answers
         from memplan_gui.file_commands import FileCommands
-        from memplan_gui.icons import icon_file
         from memplan_gui.plan_panel import PlanPanel
 
         self._theme.take_style()
-        self.setWindowIcon(QIcon(str(icon_file("memplan"))))
         self.menus = Menus(self)
         self.document = document
         document.setParent(self)
