@@ -111,6 +111,7 @@ def _answer(answer: Diagnosis) -> dict[str, Any]:
         "others": [{"pid": other.pid, "held": _amount(other.held)} for other in message.others],
         "out_of": message.out_of,
         "buffers": message.buffers,
+        "killed": message.killed,
         "shape": list(message.shape) if message.shape is not None else None,
         "dtype": message.dtype or None,
         "place": message.place or None,

@@ -23,6 +23,7 @@ CauseName = Literal[
     "not_memory",
     "full",
     "host",
+    "shared_memory",
     "no_figures",
     "program",
     "outside_step",
@@ -140,7 +141,7 @@ def _others(message: Message, unit: Unit) -> Iterator[Cause]:
 
 def _monitor(message: Message) -> str:
     """The program that lists a card's processes."""
-    return {"hip": "rocm-smi", "npu": "npu-smi info", "xpu": "xpu-smi"}.get(message.kind, "nvidia-smi")
+    return {"hip": "rocm-smi", "npu": "npu-smi info", "xpu": "xpu-smi", "hpu": "hl-smi"}.get(message.kind, "nvidia-smi")
 
 
 def _beside(message: Message, unit: Unit) -> Iterator[Cause]:
@@ -274,15 +275,31 @@ def _full(message: Message, unit: Unit) -> Iterator[Cause]:
 
 
 def _host(message: Message, unit: Unit) -> Iterator[Cause]:
-    if message.kind == "host":
-        used, whole = message.allocated, message.total
-        filled = f" {used.text} was in use{f', of {whole.text}' if whole else ''}." if used else ""
+    if message.kind != "host":
+        return
+    if message.out_of == "shared memory":
         yield Cause(
-            "host",
-            f"This is the host's memory (RAM), not the card's.{filled}",
-            "Each rank that loads the model holds a copy of it: load on one rank or by shards, offload less, or take "
-            "fewer workers for the data.",
+            "shared_memory",
+            "Workers of a data loader hand their rows over in shared memory (/dev/shm), of which a container has "
+            "little: 64 MB under Docker unless it is told otherwise.",
+            "Start the container with --ipc=host or a larger --shm-size (in Kubernetes an emptyDir in memory there), "
+            "or take fewer workers.",
         )
+        return
+    used, whole = message.allocated, message.total
+    filled = f" {used.text} was in use{f', of {whole.text}' if whole else ''}." if used else ""
+    what = "This is the host's memory (RAM), not the card's."
+    if message.killed:
+        what = (
+            "A process was ended by signal 9, mostly by the kernel when the host's memory (RAM) is used up: dmesg or "
+            "the job's record says whether it was. Schedulers and people send that signal as well."
+        )
+    yield Cause(
+        "host",
+        f"{what}{filled}",
+        "Each rank that loads the model holds a copy of it: load on one rank or by shards, offload less, or take "
+        "fewer workers for the data.",
+    )
 
 
 _NO_FIGURES = {

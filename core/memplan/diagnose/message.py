@@ -13,6 +13,7 @@ MessageKind = Literal[
     "hip",
     "xpu",
     "npu",
+    "hpu",
     "mps",
     "mlx",
     "metal",
@@ -29,6 +30,7 @@ MESSAGE_KINDS: dict[MessageKind, str] = {
     "hip": "PyTorch on ROCm (HIP)",
     "xpu": "PyTorch on an Intel GPU (XPU)",
     "npu": "PyTorch on Ascend (NPU)",
+    "hpu": "PyTorch on Intel Gaudi (HPU)",
     "mps": "PyTorch on Apple silicon (MPS)",
     "mlx": "MLX",
     "metal": "Metal",
@@ -82,8 +84,10 @@ class Message:
     outside: Amount | None = None
     """What the framework says it holds beside tensors (Apple's driver and graphs)."""
     others: tuple[OtherProcess, ...] = ()
-    out_of: Literal["memory", "buffers"] = "memory"
-    """What ran out: Metal also counts the buffers of a process."""
+    out_of: Literal["memory", "buffers", "shared memory"] = "memory"
+    """What ran out: Metal also counts the buffers of a process, and a host's shared memory has a limit of its own."""
+    killed: bool = False
+    """A process was ended by signal 9, and nothing says why: mostly, but not always, for want of the host's memory."""
     buffers: int | None = None
     """How many buffers a process may have, where they ran out."""
     exact: bool = False

@@ -41,6 +41,8 @@ _ANCHORS = (
     b"CUDA calloc",
     b"rtMalloc failed",
     b"by signal: Killed",
+    b"us error",
+    b"PT_DEVMEM",
     b"WinError 1455",
     b"unable to mmap",
     b"memory on node",

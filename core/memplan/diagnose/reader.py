@@ -78,7 +78,7 @@ def _read(chunks: Iterable[bytes]) -> Reading:
     if not found and told is not None:
         found.append(told)
     return Reading(
-        messages=_once(found)[:MOST_MESSAGES],
+        messages=_once(_told_why(found))[:MOST_MESSAGES],
         figures=tuple(dict.fromkeys(figures))[:40] if not found or found[0].kind == "unknown" else (),
         models=tuple(named)[:3],
         unread=skipped.places,
@@ -99,7 +99,8 @@ def _messages(passage: Passage) -> Iterator[Message]:
     for start, _, _, message in taken:
         if message.states_nothing and is_mere_mention(*around.of(start)):
             continue
-        here = replace(message, rank=passage.rank, line=passage.line_at(start))
+        rank = passage.rank if passage.rank is not None else message.rank
+        here = replace(message, rank=rank, line=passage.line_at(start))
         yield believed(placed(here, passage, start))
 
 
@@ -134,6 +135,12 @@ def _told(passage: Passage) -> Message | None:
     return None if found is None else placed(replace(found, rank=passage.rank), passage, len(passage.squeezed))
 
 
+def _told_why(messages: list[Message]) -> list[Message]:
+    """Signals are sent for want of the host's memory where something else in the text says that it ran out."""
+    says = any(one.kind == "host" and one.out_of == "memory" and not one.killed for one in messages)
+    return [replace(one, killed=False) for one in messages] if says else messages
+
+
 def _once(messages: list[Message]) -> tuple[Message, ...]:
     """Each message once, with how often it is repeated: frameworks print the same error several times."""
     first: dict[Message, Message] = {}
@@ -152,7 +159,7 @@ def _once(messages: list[Message]) -> tuple[Message, ...]:
 def _without_echoes(messages: tuple[Message, ...]) -> tuple[Message, ...]:
     """Without messages that state nothing, where another of the same source states something."""
     telling = {message.kind for message in messages if message.asked is not None or message.total is not None}
-    speaks = telling & {"cuda", "hip", "xpu", "npu"}
+    speaks = telling & {"cuda", "hip", "xpu", "npu", "hpu"}
     kept = (
         message
         for message in messages

@@ -230,22 +230,42 @@ def _host(squeezed: str) -> Iterator[Found]:
         size = prod(shape) * _NUMPY_BYTES.get(found[4], 0)
         asked = Amount(f"{size} bytes", size, size) if size else amount(found[1], found[2])
         yield found.start(), found.end(), Message(kind="host", asked=asked, shape=shape, dtype=found[4])
-    killed = (
-        r"killedprocess(\d+)\(?[^)]{0,40}\)?(?:total-vm:\d+kb,)?(?:anon-rss:(\d+)kb)?"
-        r"|oom[_-]kill(?:ed|er)?event|oomkilled(?![\"']?[:=]?(?:false|0))|diedwith<signals\.sigkill:9>"
-        r"|exitcode:-9(?!\d)|exitswithreturncode=-9(?!\d)|iskilledbysignal:killed|usingallavailableram"
-        r"|winerror1455"  # Windows' paging file
-        r"|(?:line\d+:|\[\d+\][+-]?)\d+killed|zsh:killed"  # bash of a script's line and of a job, zsh
-    )
-    for found in re.finditer(killed, squeezed):
-        held = amount(found[2], "kib") if found.lastindex and found.lastindex > 1 and found[2] else None
+    yield from _ended(squeezed)
+    for found in re.finditer(r"(?<![a-z])memoryerror(?![a-z])|cannotallocatememory(?!block)|bad_alloc", squeezed):
+        yield found.start(), found.end(), Message(kind="host")
+
+
+_OUT_OF_MEMORY = (
+    r"killedprocess(\d+)\(?[^)]{0,40}\)?(?:total-vm:\d+kb,)?(?:anon-rss:(\d+)kb)?"
+    r"|oom[_-]kill(?:ed|er)?event|oomkilled(?![\"']?[:=]?(?:false|0))|usingallavailableram"
+    r"|winerror1455"  # Windows' paging file
+)
+_BY_SIGNAL = (
+    r"diedwith<signals\.sigkill:9>|exitcode:-9(?!\d)|exitswithreturncode=-9(?!\d)|iskilledbysignal:killed"
+    r"|(?:line\d+:|\[\d+\][+-]?)\d+killed|zsh:killed"  # bash of a script's line and of a job, zsh
+)
+_NO_SHARED_MEMORY = r"insufficientsharedmemory\(shm\)|iskilledbysignal:buserror|workersareoutofsharedmemory"
+
+
+def _ended(squeezed: str) -> Iterator[Found]:
+    """Processes that were ended: for want of memory, or by a signal that says no more. Workers that shared none."""
+    for found in re.finditer(rf"{_OUT_OF_MEMORY}|({_BY_SIGNAL})", squeezed):
+        held = amount(found[2], "kib") if found[2] else None
         in_use = list(
             re.finditer(rf"cpuvirtualmemory:used={AMOUNT}", squeezed[max(0, found.start() - _NEAR) : found.start()])
         )
         seen = amount(in_use[-1][1], in_use[-1][2]) if in_use else None  # DeepSpeed's last count
-        yield found.start(), found.end(), Message(kind="host", process=held, allocated=seen)
-    for found in re.finditer(r"(?<![a-z])memoryerror(?![a-z])|cannotallocatememory(?!block)|bad_alloc", squeezed):
-        yield found.start(), found.end(), Message(kind="host")
+        yield found.start(), found.end(), Message(kind="host", process=held, allocated=seen, killed=bool(found[3]))
+    for found in re.finditer(_NO_SHARED_MEMORY, squeezed):  # torch/csrc/DataLoader.cpp, utils/data/dataloader.py
+        yield found.start(), found.end(), Message(kind="host", out_of="shared memory")
+
+
+def _gaudi(squeezed: str) -> Iterator[Found]:
+    """Intel Gaudi's PyTorch bridge: bytes, or no figure where pieces could not be brought together."""
+    told = r"(?:\[rank:(\d{1,6})\]fatalerror::)?module:pt_devmem(?:allocationfailedforsize::(\d{1,16})|oom:)"
+    for found in re.finditer(told, squeezed):
+        asked = amount(found[2], "bytes") if found[2] else None
+        yield found.start(), found.end(), Message(kind="hpu", rank=int(found[1]) if found[1] else None, asked=asked)
 
 
 _NEAR = 6000
@@ -327,6 +347,7 @@ _RECOGNIZERS: tuple[Callable[[str], Iterator[Found]], ...] = (
     _metal,
     _xla,
     _bitsandbytes,
+    _gaudi,
     _ray,
     _xpu_block,
     _batch_search,

@@ -47,8 +47,8 @@ def headline(diagnosis: Diagnosis) -> str:
     figures = [f"{message.asked.text} asked for"] if message.asked is not None else []
     figures += [f"{message.free.text} free"] if message.free is not None else []
     told = f": {', '.join(figures)}" if figures else ""
-    what = "memory" if message.out_of == "memory" else "buffers, not of memory"
-    return f"{_who(message)} ran out of {what}{when}{told}."
+    what = "buffers, not of memory" if message.out_of == "buffers" else message.out_of
+    return f"{_who(message)} {'likely ' if message.killed else ''}ran out of {what}{when}{told}."
 
 
 def _who(message: Message) -> str:

@@ -245,6 +245,20 @@ POSTED: list[tuple[str, str, dict[str, str]]] = [
         "6291456 bytes\nLast error:\nFailed to CUDA calloc 6291456 bytes",
         "driver", {"asked": "6291456 bytes"},
     ),  # NVIDIA/nccl#1235
+    (
+        "RuntimeError: [Rank:0] FATAL ERROR :: MODULE:PT_DEVMEM Allocation failed for size::3288334336 (3136)MB",
+        "hpu", {"asked": "3288334336 bytes"},
+    ),  # huggingface/optimum-habana#289
+    ("RuntimeError: [Rank:0] FATAL ERROR :: MODULE:PT_DEVMEM OOM: No enough memory for defragment.", "hpu", {}),
+    (
+        "ERROR: Unexpected bus error encountered in worker. This might be caused by insufficient shared memory (shm).",
+        "host", {},
+    ),  # hongsukchoi/TCMR_RELEASE#24; pytorch, torch/csrc/DataLoader.cpp
+    (
+        "RuntimeError: DataLoader worker (pid 11011) is killed by signal: Bus error. It is possible that dataloader's "
+        "workers are out of shared memory. Please try to raise your shared memory limit.",
+        "host", {},
+    ),  # pytorch/pytorch#108861
 ]  # fmt: skip
 
 
@@ -420,3 +434,42 @@ def test_a_line_with_thousands_of_messages_is_read_in_one_go() -> None:
     """Looking anew through the whole line at each of them took minutes."""
     (message,) = read_messages("oom-kill event " * 10_000).messages
     assert (message.kind, message.repeats) == ("host", 10_000)
+
+
+BUS_ERROR = (
+    "ERROR: Unexpected bus error encountered in worker. This might be caused by insufficient shared memory (shm).\n"
+    "RuntimeError: DataLoader worker (pid 2991) is killed by signal: Bus error. It is possible that dataloader's workers "
+    "are out of shared memory. Please try to raise your shared memory limit."
+)
+"""hongsukchoi/TCMR_RELEASE#24, as PyTorch writes it."""
+
+
+def test_a_bus_error_is_of_shared_memory_and_told_once() -> None:
+    (message,) = read_messages(BUS_ERROR).messages
+    assert (message.kind, message.out_of, message.killed) == ("host", "shared memory", False)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "torch.distributed.elastic.multiprocessing.api: failed (exitcode: -9) local_rank: 3 (pid: 77) of binary: python",
+        "RuntimeError: DataLoader worker (pid 12345) is killed by signal: Killed.",
+        "zsh: killed     python train.py",
+        "subprocess.CalledProcessError: Command '['python', 'train.py']' died with <Signals.SIGKILL: 9>.",
+    ],
+)
+def test_signal_9_alone_does_not_say_why(text: str) -> None:
+    """A kernel out of memory sends it, and so do schedulers and people; beside the kernel's own word it is sure."""
+    assert one(text).killed
+    kernel = "Out of memory: Killed process 4123 (python) total-vm:98765kB, anon-rss:61234567kB, file-rss:0kB"
+    assert not any(message.killed for message in read_messages(f"{text}\n{kernel}").messages)
+
+
+def test_a_kernels_word_is_sure() -> None:
+    assert not one("Last State: Terminated\n  Reason: OOMKilled\n  Exit Code: 137").killed
+
+
+def test_gaudi_names_the_rank() -> None:
+    text = "[rank7]: RuntimeError: [Rank:7] FATAL ERROR :: MODULE:PT_DEVMEM Allocation failed for size::2123366400 (2025)MB"
+    assert (one(text).rank, one(text).asked.low_bytes) == (7, 2_123_366_400)  # huggingface/optimum-habana#2214
+    assert one(text.partition(": ")[2]).rank == 7
