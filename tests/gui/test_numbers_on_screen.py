@@ -18,6 +18,7 @@ from PySide6.QtWidgets import (
     QLabel,
     QLineEdit,
     QPlainTextEdit,
+    QTabWidget,
     QWidget,
 )
 
@@ -191,6 +192,11 @@ def test_no_number_in_a_view_has_the_plain_form(shown: Window, names: list[str],
         press(view, mode)
         look_at(shown, title)
         found += plain_ones(iter([*told(shown), *painted(shown)]), names, plan)
+    for tabs in view.findChildren(QTabWidget) if view is not shown else ():
+        for at in range(1, tabs.count()):
+            tabs.setCurrentIndex(at)
+            QApplication.processEvents()
+            found += plain_ones(iter([*told(shown), *painted(shown)]), names, plan)
     assert not found, "\n".join(found)
 
 
