@@ -197,6 +197,10 @@ class FigureTable(QTableView):
         """Headings have lines of their own. Qt counts both lines of one as one, and would cut it where it has room."""
         self.horizontalHeader().setTextElideMode(Qt.TextElideMode.ElideNone)
 
+    def wanted_width(self, position: int) -> int:
+        """The width at which nothing in a column is cut."""
+        return self._column(position)[1]
+
     def least_width(self, position: int) -> int:
         """The width at which no word of a column's heading is broken."""
         words = str(self.model().headerData(position, Qt.Orientation.Horizontal) or "").split()

@@ -43,7 +43,7 @@ TERM_TITLES = (tr_later("Held"), tr_later("Bytes"), tr_later("Share"))
 TERM_WIDTHS = (0, 92, 62)
 TENSOR_WIDTHS = (0, 134, 62, 66, 92, 124)
 """Of each column; 0 takes what is left."""
-PLACE_WIDTHS, FIGURE_WIDTH = (64, 128, 150), 96
+PLACE_WIDTHS, WIDEST_PLACE, FIGURE_WIDTH = (64, 96, 110), 240, 96
 """Of the table: step, instant and where; then each figure."""
 TENSOR_COLUMNS = (4, 1, 3, 5, 2)
 """In which order columns beside the name are shown, as far as there is room."""
@@ -198,7 +198,8 @@ class TimelineView(AnswerView):
             titles = tuple(title.replace(" ", "\n", 1) for title in words.table_titles(chart))
             self.figures.show(lambda: words.table_rows(chart), titles)
             for position, width in enumerate(PLACE_WIDTHS):
-                self.table.horizontalHeader().resizeSection(position, scaled(width))
+                wanted = min(self.table.wanted_width(position), scaled(WIDEST_PLACE))
+                self.table.horizontalHeader().resizeSection(position, max(wanted, scaled(width)))
             for position in range(len(PLACE_WIDTHS), self.figures.columnCount()):
                 self.table.setColumnWidth(position, max(scaled(FIGURE_WIDTH), self.table.least_width(position)))
 

@@ -9,7 +9,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QFontMetrics
 from PySide6.QtWidgets import QApplication, QTabWidget
 
-from memplan import load_plan, resource
+from memplan import Plan, load_plan, resource
 from memplan_gui.column_widths import shared_widths
 from memplan_gui.document import PlanDocument
 from memplan_gui.figure_table import PADDING, FigureTable
@@ -118,3 +118,18 @@ def test_shares_keep_what_they_promise(room: int) -> None:
     widths = shared_widths(wanted, least, [0, 2], room)
     assert all(width >= keep for width, keep in zip(widths, least, strict=True))
     assert sum(widths) == max(room, sum(least))
+
+
+def test_every_place_of_a_step_is_whole_in_the_table_of_the_timeline(open_window: Callable[..., Window]) -> None:
+    """ "gathering layer 10 of 80" is as long as it gets."""
+    scenario = {
+        "model": {"catalog": "meta-llama/Llama-3.1-70B"},
+        "training": {"checkpointing": "full"},
+        "hardware": {"devices": 16, "sharding": {"strategy": "fsdp2"}},
+    }
+    window = open_window(PlanDocument(Plan.model_validate({"memplan": 1, "scenarios": [scenario]})))
+    (table,) = tables_in_front(window, "Timeline: Table")
+    places = [str(table.model().index(row, 2).data()) for row in range(table.model().rowCount())]
+    assert any("gathering" in place for place in places)
+    metrics = table.fontMetrics()
+    assert max(map(metrics.horizontalAdvance, places)) <= table.columnWidth(2) - 2 * PADDING
