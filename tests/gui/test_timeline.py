@@ -37,6 +37,7 @@ def paper_picture(view: TimelineView) -> Picture:
     return showing.picture(paper(), ("a plan", showing.subtitle, showing.sentence))
 
 
+@pytest.mark.usefixtures("qapp")
 @pytest.mark.parametrize("height", [120, 170, 240, 400, 900])
 def test_the_usable_line_has_its_words_inside_of_the_chart(height: int) -> None:
     chart, look = chart_of(BASE), paper()
