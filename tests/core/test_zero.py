@@ -196,3 +196,12 @@ def test_the_trainer_lets_logits_go_under_deepspeed_too() -> None:
     """transformers 5.24: compute_loss returns the loss alone; DeepSpeed's engine holds no outputs either."""
     held, gone = (at(answer("zero2", trainer=name), "backward", "logits and loss") for name in ("none", "accelerate"))
     assert held - gone == 2048 * 128_256 * 2
+
+
+@pytest.mark.parametrize("strategy", ["zero2", "zero3"])
+def test_adafactor_under_the_trainer_steps_over_a_whole_partition(strategy: str) -> None:
+    """transformers 5.24, Adafactor.step: the squared gradient in fp32, and the update made while it is there."""
+    torchs = answer(strategy, optimizer="adafactor", trainer="none")
+    its_own = answer(strategy, optimizer="adafactor", trainer="accelerate")
+    found, other = (at(one, "optimizer_step", "temporary buffers") for one in (its_own, torchs))
+    assert found - other == pytest.approx((8 - 4) * PARAMETERS / 8, rel=0.01)

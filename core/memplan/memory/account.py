@@ -99,10 +99,9 @@ def exact_states(
         gradients_dtype=training.gradients_dtype,
         quantization=training.quantization,
         kernels=training.kernels,
-        trainer="none" if flat else training.trainer,
+        trainer=training.trainer,
     )
-    flattened = flat and RULES[training.optimizer].format == "factored"
-    return _exact_states(architecture, plain, recipe, frozen_layers, shards, expert_parallel, flattened)
+    return _exact_states(architecture, plain, recipe, frozen_layers, shards, expert_parallel, flat)
 
 
 @lru_cache(maxsize=1024)
@@ -113,11 +112,11 @@ def _exact_states(
     frozen_layers: int,
     shards: int,
     expert_parallel: int,
-    flattened: bool,
+    flat: bool,
 ) -> States:
     tensors = held_tensors(architecture, setup, frozen_layers)
-    if flattened:
-        tensors = tuple(replace(t, shape=(t.values,)) if t.trains else t for t in tensors)
+    if flat:
+        tensors = tuple(_in_partition(t, training) if t.trains else t for t in tensors)
     if shards > 1:
         fewer = shards // expert_parallel
         tensors = tuple(t if t.packed else sharded_tensor(t, fewer if t.of_experts else shards) for t in tensors)
@@ -138,6 +137,12 @@ def _exact_states(
         paged=paged,
         scales=sum(scale_bytes(t, double_quant=double_quant) for t in tensors),
     )
+
+
+def _in_partition(tensor: HeldTensor, training: Training) -> HeldTensor:
+    """The tensor as an optimizer sees it in a flat partition: neither rows nor columns, if it asks for them."""
+    shape = (tensor.values,) if RULES[training.optimizer].format == "factored" else tensor.shape
+    return replace(tensor, shape=shape, in_partition=True)
 
 
 def states_of_size(parameters: int, assumed: int, setup: Setup, training: Training, exact: States) -> States:

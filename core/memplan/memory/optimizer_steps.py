@@ -37,7 +37,9 @@ def step_temporary_bytes(tensors: tuple[HeldTensor, ...], training: Training) ->
     if training.kernels == "mlx":
         return sum(state_bytes(tensor, training) for tensor in trained)
     if training.optimizer == "adafactor" and training.trainer != "none":
-        return max((_transformers_adafactor(tensor, training) for tensor in trained), default=0)
+        flat = sum(tensor.total_values for tensor in trained if tensor.in_partition)  # one tensor, in fp32
+        seen = [HeldTensor("partition", (flat,), 1, "fp32", trains=True)] if flat else trained
+        return max((_transformers_adafactor(tensor, training) for tensor in seen), default=0)
     if rule.hidden_only:
         own = [tensor for tensor in trained if is_hidden_matrix(tensor)]
         rest = [tensor for tensor in trained if not is_hidden_matrix(tensor)]

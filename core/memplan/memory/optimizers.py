@@ -96,9 +96,11 @@ def follows_shapes(training: Training) -> bool:
 def is_kept_from_8_bit(tensor: HeldTensor, training: Training) -> bool:
     """Whether 8-bit states of bitsandbytes are fp32 for it: small ones, and under the Trainer every embedding.
 
-    Source: transformers 5.24, Trainer.create_optimizer, register_module_override(module, "weight", optim_bits 32).
+    Flat partitions are of no module that an override could be for.
+    Source: transformers 5.24, Trainer.create_optimizer, register_module_override(module, "weight", optim_bits 32);
+    bitsandbytes 0.50, optim/optimizer.py, check_overrides.
     """
-    embedding = training.trainer != "none" and tensor.component == "embeddings"
+    embedding = training.trainer != "none" and tensor.component == "embeddings" and not tensor.in_partition
     return tensor.values < MIN_8BIT_VALUES or embedding
 
 

@@ -42,6 +42,8 @@ class HeldTensor:
     component: str = ""
     idle: bool = False
     """It is said to train, but never gets a gradient."""
+    in_partition: bool = False
+    """The optimizer sees a part of a flat tensor instead of it, and of no module."""
 
     @property
     def of_experts(self) -> bool:
