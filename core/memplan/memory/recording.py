@@ -17,7 +17,7 @@ from typing import Any, Generic, TypeVar
 
 from memplan.memory.peak import Peak
 from memplan.memory.recorder import Recorder
-from memplan.memory.storage import Level, Meter, Size, rounded
+from memplan.memory.storage import Meter, Size, rounded
 from memplan.memory.summits import Counts, Course, Summit, counts_of
 from memplan.memory.symbols import Monomial, Symbol, Symbols, fullest
 from memplan.memory.tape import Kept
@@ -111,11 +111,7 @@ class Reading:
             tally = tuple([self.amount(one) for one in noted.tally])
             return Peak(sum(tally), tally)
         if isinstance(self._batch, Symbol):
-            levels = (
-                Level(self._bytes(total), self._bytes(gradients))
-                for total, gradients in self._recording.course.levels(*noted.span)
-            )
-            return Peak(0, (0, 0, 0, 0), levels=fullest(levels))
+            return Peak(0, (0, 0, 0, 0), levels=fullest(self._recording.course.levels(*noted.span, self._sizes)))
         summits = self._recording.summits(noted.span)
         totals = [self._bytes(one.total) for one in summits]
         total = max(totals)

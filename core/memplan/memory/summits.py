@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import NamedTuple, TypeAlias
 
 from memplan.memory.recorder import AMOUNT_DIGITS, KIND_DIGITS, Recorder
-from memplan.memory.storage import BLOCK_BYTES, GRADIENTS
+from memplan.memory.storage import BLOCK_BYTES, GRADIENTS, Level, Size
 from memplan.memory.symbols import Symbols, digits, has_negative_digits
 
 Counts: TypeAlias = "tuple[tuple[int, int], ...]"
@@ -47,9 +47,9 @@ class Course:
         self._events, sizes = tuple(recorder.events), tuple(recorder.sizes)
         least = [symbols.least(size) for size in sizes]
         inexact = [_is_inexact(symbols, size) for size in sizes]
+        self._counts = tuple(map(counts_of, recorder.amounts))
         grown: list[tuple[int, int, int, int]] = []
-        for amount in recorder.amounts:
-            counts = counts_of(amount)
+        for amount, counts in zip(recorder.amounts, self._counts, strict=True):
             polynomial = sum(number * sizes[place] for place, number in counts)
             low = sum(number * least[place] for place, number in counts)
             some = sum(number << AMOUNT_DIGITS * place for place, number in counts if inexact[place])
@@ -67,10 +67,20 @@ class Course:
         fullest = (tops[at].tally for at in sorted(kept))
         return tuple(Summit(counts_of(sum(tally)), tuple(map(counts_of, tally))) for tally in fullest)
 
-    def levels(self, first: int, last: int) -> Iterator[tuple[Counts, Counts]]:
-        """Every top of a span, and its gradients alone: bounding them makes another one the fullest."""
-        for top in self._tops(first, last):
-            yield counts_of(sum(top.tally)), counts_of(top.tally[GRADIENTS])
+    def levels(self, first: int, last: int, sizes: list[Size]) -> Iterator[Level]:
+        """What is held at every top of a span, and its gradients: bounding those makes another one the fullest."""
+        grown = [sum([number * sizes[place] for place, number in counts]) for counts in self._counts]
+        changes = grown + [-one for one in reversed(grown)]
+        total, gradients, came = 0, 0, True
+        for at, event in enumerate(self._events[:last]):
+            if event < 0 and came and at >= first:
+                yield Level(total, gradients)
+            came = event >= 0 or at < first
+            change = changes[event >> KIND_DIGITS]
+            total += change
+            if event & _KINDS == GRADIENTS:
+                gradients += change
+        yield Level(total, gradients)
 
     def _tops(self, first: int, last: int) -> Iterator[_Top]:
         """The moments before something goes after something came, and the last one."""
