@@ -14,6 +14,7 @@ from memplan.architecture.towers import towers_of
 from memplan.catalog import model
 from memplan.estimate import estimate
 from memplan.plan.scenario import Scenario
+from tests.core.truth_cases import DRIFT, FIRST_DRIFT, by_id, cases, errors, scenario_of, too_far
 
 SIGLIP = {"model_type": "siglip_vision_model", "hidden_size": 1152, "intermediate_size": 4304, "num_hidden_layers": 27}
 CLIP = {"model_type": "clip_vision_model", "hidden_size": 1024, "intermediate_size": 4096, "num_hidden_layers": 24}
@@ -133,7 +134,7 @@ def test_text_keeps_nothing_of_a_tower_and_gives_it_no_gradient() -> None:
     assert weights > 2 * 25_000_000
     assert found.bytes.backward_peak - alone.bytes.backward_peak == weights
     assert found.bytes.optimizer_state == alone.bytes.optimizer_state
-    assert "alone" not in found.warnings[0].message
+    assert found.basis == alone.basis == "traced"
 
 
 def test_a_network_that_is_not_the_published_one_is_not_counted() -> None:
@@ -145,3 +146,21 @@ def test_a_network_that_is_not_the_published_one_is_not_counted() -> None:
 def test_a_known_tower_under_a_model_whose_projector_is_not_known_is_not_counted() -> None:
     config = {"model_type": "llava_of_tomorrow", "text_config": {"hidden_size": 64}, "vision_config": SIGLIP}
     assert towers_of(ConfigReader(config)) == ((), ("vision_config",))
+
+
+@pytest.mark.parametrize("case", cases("families_towers.json"), ids=by_id)
+def test_a_step_over_text_is_as_traced(case: dict[str, Any]) -> None:
+    """Of the whole model, built by AutoModelForImageTextToText: what text does not reach gets no gradient."""
+    found = estimate(scenario_of(case))
+    assert found.basis == "traced"
+    assert found.parameters.total == case["bytes"]["parameters"]
+    assert found.bytes.optimizer_state == case["bytes"]["optimizer_state"]
+    assert too_far(errors(case, found), DRIFT, FIRST_DRIFT) == {}
+
+
+def test_a_model_around_text_that_is_not_known_stays_an_extrapolation() -> None:
+    """Its tower is known, its language model is not: activations follow a relative."""
+    text = {"model_type": "a_type_of_tomorrow", "hidden_size": 256, "num_hidden_layers": 2, "vocab_size": 1000}
+    heads = {"num_attention_heads": 4, "intermediate_size": 512}
+    config = {"model_type": "llava", "text_config": {**text, **heads}, "vision_config": CLIP}
+    assert estimate(Scenario.model_validate({"model": {"config": config}})).basis == "extrapolated"

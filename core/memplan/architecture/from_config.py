@@ -15,6 +15,14 @@ from memplan.architecture.refusals import check_layer_types, language_part, refu
 from memplan.architecture.towers import towers_of
 from memplan.errors import ConfigError
 
+AROUND_TEXT = frozenset(
+    {
+        *("aya_vision", "cohere2_vision", "glm4v", "idefics3", "internvl", "llava", "llava_next", "llava_onevision"),
+        *("paligemma", "smolvlm"),
+    }
+)
+"""Models whose step over text is that of their language model; traced (tests/truth/families_towers.json)."""
+
 
 def architecture_of(config: Mapping[str, Any]) -> Architecture:
     """Compose the architecture of a config.json.
@@ -42,7 +50,9 @@ def _cached(key: str) -> Architecture:
     assert compose is not None, "the nearest composition is always there"
     architecture = compose(read)
     towers, unknown = towers_of(reader)
-    if read is not reader:
+    if read is not reader and not unknown and reader.model_type in AROUND_TEXT:
+        architecture = replace(architecture, model_type=reader.model_type)
+    elif read is not reader:
         without = " alone, without what reads images or sound" if unknown else ""
         alone = f"its language model ({read.model_type}){without}"
         architecture = replace(architecture, model_type=reader.model_type, known=False, nearest=alone)
