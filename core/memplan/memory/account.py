@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from memplan.architecture.parts import Architecture
+from memplan.memory.buffers import buffer_bytes
 from memplan.memory.optimizer_steps import step_temporary_bytes
 from memplan.memory.optimizers import (
     RULES,
@@ -19,7 +20,6 @@ from memplan.memory.setup import Setup
 from memplan.memory.states import (
     NESTED_BLOCK,
     HeldTensor,
-    buffer_bytes,
     gradient_bytes,
     gradient_dtype,
     has_master,

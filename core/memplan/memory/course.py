@@ -8,10 +8,10 @@ from typing import TypeAlias
 
 from memplan.architecture.dividing import share
 from memplan.memory.account import States
+from memplan.memory.buffers import position_bytes
 from memplan.memory.instants import StepStates, accumulates, fuller, ids_bytes, once_loaded
 from memplan.memory.moment import Candidate
 from memplan.memory.runs import Work
-from memplan.memory.states import position_bytes
 from memplan.memory.step import Moments, decoding, moments
 from memplan.plan.hardware import Hardware
 from memplan.plan.training import Training

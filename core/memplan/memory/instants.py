@@ -7,12 +7,13 @@ from dataclasses import dataclass, replace
 from memplan.architecture.dividing import share
 from memplan.architecture.parts import Architecture
 from memplan.memory.account import States
+from memplan.memory.buffers import position_bytes
 from memplan.memory.gathering import Gathering
 from memplan.memory.moment import Moment
 from memplan.memory.runs import Work
 from memplan.memory.setup import Setup
 from memplan.memory.sharding import gradients_leave
-from memplan.memory.states import PACKED_BLOCK, held_tensors, position_bytes
+from memplan.memory.states import PACKED_BLOCK, held_tensors
 from memplan.memory.step import Passes, decoding, passes
 from memplan.memory.storage import Size, rounded
 from memplan.memory.zero import gradients_have_places

@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from memplan.memory.account import States
+from memplan.memory.buffers import position_bytes
 from memplan.memory.instants import accumulates, before_the_walk, beside_the_ids
 from memplan.memory.moment import Candidate
 from memplan.memory.runs import Work
-from memplan.memory.states import position_bytes
 from memplan.memory.step import decoding, moments
 from memplan.memory.storage import Level
 from memplan.memory.symbols import Symbols, fullest

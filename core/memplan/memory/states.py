@@ -13,9 +13,8 @@ from math import prod
 
 from memplan.architecture.expert_parts import Experts
 from memplan.architecture.parts import Architecture, Layer, Linear, Norm, Table, Weight
-from memplan.architecture.positions import rotary_tables
 from memplan.memory.setup import Setup
-from memplan.memory.storage import Size, rounded
+from memplan.memory.storage import rounded
 from memplan.number_formats import BYTES_PER_VALUE
 from memplan.plan.training import Training
 
@@ -359,29 +358,6 @@ def packed_scale_bytes(values: int, *, double_quant: bool) -> int:
     """
     scales = values // PACKED_BLOCK
     return scales + 4 * scales // NESTED_BLOCK if double_quant else 4 * scales
-
-
-def position_bytes(architecture: Architecture, sequence: Size) -> Size:
-    """Cosines and sines of the longest sequence, in fp32, where they are buffers of the model."""
-    layers = [layer for layer in architecture.kinds if layer.attention.rotary.buffered]
-    half = any(layer.attention.rotary.form == "half_cosines" for layer in layers)
-    return sum(2 * 4 * sequence * width // (2 if half else 1) for _, width in rotary_tables(layers))
-
-
-def buffer_bytes(architecture: Architecture, dtype: str) -> int:
-    """Buffers that come with the model: two copies of each table's rotary frequencies, corrections of routers, an
-    embedding scale, positions in the model's dtype, and those that the composition names.
-    """
-    kinds = [layer for layer in architecture.kinds if not layer.attention.rotary.buffered]
-    made = [layer for layer in kinds if not layer.attention.rotary.stored]
-    rotary = sum(2 * int(rounded(4 * (width // 2))) for _, width in rotary_tables(made))
-    experts = ((layer.mlp, count) for layer, count in architecture.kinds.items() if isinstance(layer.mlp, Experts))
-    corrections = sum(count * int(rounded(mlp.buffer_bytes)) for mlp, count in experts)
-    named = sum(int(rounded(one)) for one in architecture.buffers)
-    named += sum(count * int(rounded(one)) for layer, count in architecture.kinds.items() for one in layer.buffers)
-    fixed = architecture.fixed_positions
-    named += int(rounded(fixed.rows * fixed.width * BYTES_PER_VALUE[dtype])) if fixed is not None else 0
-    return rotary + corrections + named + (int(rounded(1)) if architecture.embedding_scale == "buffer" else 0)
 
 
 def gradient_dtype(tensor: HeldTensor, training: Training) -> str:
