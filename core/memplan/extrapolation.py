@@ -172,7 +172,7 @@ def _about_sharding(scenario: Scenario) -> Iterator[Advice]:
         if training.method == "qlora":
             words += " Packed values are cut evenly; their scales are counted whole on each device."
         yield Advice("hardware.sharding.strategy", words)
-    elif strategy not in SHARDS_STATES:
+    elif strategy not in SHARDS_STATES and training.method != "inference":  # whose devices know nothing of each other
         beside = (
             "gradients are views of their buckets"
             if hardware.sharding.gradient_as_bucket_view

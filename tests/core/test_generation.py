@@ -154,3 +154,20 @@ def test_an_encoder_reads_its_input_in_one_pass(model_type: str) -> None:
     (said,) = [warning for warning in asked.warnings if warning not in plain.warnings]
     assert said.path == "training.inference"
     assert "generates no text" in said.message
+
+
+def test_devices_that_serve_sequences_of_their_own_are_as_one() -> None:
+    """Each holds the model and its own cache; nothing is sent, so nothing is extrapolated."""
+    one, four = (scenario_with(devices) for devices in (1, 4))
+    assert estimate(four).bytes.peak == estimate(one).bytes.peak
+    assert estimate(four).basis == estimate(one).basis == "traced"
+
+
+def scenario_with(devices: int) -> Scenario:
+    return Scenario.model_validate(
+        {
+            "model": {"catalog": "meta-llama/Llama-3.2-1B"},
+            "training": {"method": "inference", "micro_batch": 4},
+            "hardware": {"device": "h100-sxm", "devices": devices},
+        }
+    )

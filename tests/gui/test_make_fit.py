@@ -12,7 +12,7 @@ from pytestqt.qtbot import QtBot
 
 from memplan import PREFERENCES, Preferences, Proposal, Scenario, make_fit, proposal_sentence, replaced, waterfall
 from memplan_gui.charts.front_marks import paint_front, time_ticks
-from memplan_gui.charts.waterfall_marks import paint_waterfall
+from memplan_gui.charts.waterfall_marks import height_of, marks_of, paint_waterfall
 from memplan_gui.make_fit_view import MakeFitView
 from memplan_gui.presenters.make_fit import waterfall_chart
 from memplan_gui.settings import Settings
@@ -239,6 +239,27 @@ def test_the_waterfall_paints_in_any_width(window: Window, width: int) -> None:
     paint_waterfall(painter, marks)
     painter.end()
     assert marks.row_at(marks.bar_rect(1, 0, 1).center()) == 1
+
+
+def test_the_waterfall_has_room_for_every_line_of_its_legend(window: Window) -> None:
+    """Nothing is painted below the height that it asks for, least of all where it just asks for a line less."""
+    view = on_small_card(window)
+    marks = view.picture.marks()
+    assert marks is not None
+    heights = {width: height_of(marks.chart, marks.look, width) for width in range(200, 1600, 4)}
+    lower = [width for width in heights if heights[width] < heights.get(width - 4, 0)]
+    assert lower
+    for width in lower:
+        height = heights[width]
+        image = QImage(QSize(width, height + 60), QImage.Format.Format_ARGB32)
+        image.fill(Qt.GlobalColor.transparent)
+        painter = QPainter(image)
+        paint_waterfall(painter, marks_of(marks.chart, marks.look, width))
+        painter.end()
+        below = image.copy(0, height, width, 60)
+        empty = QImage(below.size(), below.format())
+        empty.fill(Qt.GlobalColor.transparent)
+        assert below == empty, width
 
 
 def test_bars_fall_from_one_to_the_next(window: Window) -> None:

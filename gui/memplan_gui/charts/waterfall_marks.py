@@ -9,7 +9,7 @@ from PySide6.QtGui import QPainter, QPen
 
 from memplan import format_bytes
 from memplan_gui.charts.axis import axis_height, paint_axis, paint_grid
-from memplan_gui.charts.legend import BEYOND, legend_height, paint_legend, place_entries
+from memplan_gui.charts.legend import BEYOND, Entry, legend_height, paint_legend, place_entries
 from memplan_gui.charts.look import ChartLook, fill_term
 from memplan_gui.charts.row_pieces import (
     GAP,
@@ -62,13 +62,17 @@ class WaterfallMarks:
 
 def height_of(chart: Waterfall, look: ChartLook, width: float) -> int:
     """The height that all rows, the axis and the legend take in a width."""
-    legend = legend_height(place_entries(_legend_texts(chart), look, width), look)
-    rows = len(chart.rows) * ROW_HEIGHT * look.zoom
-    return round(top_of(look) + rows + axis_height(look) + LEGEND_GAP + legend)
+    marks = marks_of(chart, look, width)
+    return round(_legend_top(marks) + legend_height(_legend(marks), look))
 
 
-def _legend_texts(chart: Waterfall) -> list[str]:
-    return [*chart.terms, *([BEYOND] if chart.overflows else [])]
+def _legend(marks: WaterfallMarks) -> list[Entry]:
+    texts = [*marks.chart.terms, *([BEYOND] if marks.chart.overflows else [])]
+    return place_entries(texts, marks.look, marks.area.right())
+
+
+def _legend_top(marks: WaterfallMarks) -> float:
+    return marks.area.bottom() + axis_height(marks.look) + LEGEND_GAP
 
 
 def marks_of(chart: Waterfall, look: ChartLook, width: float) -> WaterfallMarks:
@@ -96,8 +100,7 @@ def paint_waterfall(painter: QPainter, marks: WaterfallMarks) -> None:
     _paint_usable(painter, marks)
     for row, one in enumerate(marks.chart.rows):
         paint_figure(painter, marks.look, marks.bar_rect(row, one.end, one.end), one.figure, bold=one.is_whole)
-    entries = place_entries(_legend_texts(marks.chart), marks.look, marks.area.right())
-    paint_legend(painter, entries, QPointF(0, marks.area.bottom() + axis_height(marks.look) + LEGEND_GAP), marks.look)
+    paint_legend(painter, _legend(marks), QPointF(0, _legend_top(marks)), marks.look)
     painter.restore()
 
 
