@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from memplan.architecture.adapted_layers import adapted_on_last
+from memplan.architecture.chosen_layers import adapted_on_last, checkpointed_every
 from memplan.architecture.counts import total
 from memplan.architecture.dividing import part_of, share
 from memplan.architecture.stacks import is_run_by
@@ -120,10 +120,12 @@ class Allocation:
 def _chosen(scenario: Scenario) -> ChosenModel:
     training = scenario.training
     chosen = run_by(chosen_model(scenario.model), kernels_that_run(training), version_of_stack(training))
-    last = training.lora.last_layers
-    if last is None or training.method not in ("lora", "qlora"):
-        return chosen
-    return replace(chosen, architecture=adapted_on_last(chosen.architecture, last))
+    architecture, last = chosen.architecture, training.lora.last_layers
+    if last is not None and training.method in ("lora", "qlora"):
+        architecture = adapted_on_last(architecture, last)
+    if training.checkpointing == "full":
+        architecture = checkpointed_every(architecture, training.checkpoint_every)
+    return chosen if architecture is chosen.architecture else replace(chosen, architecture=architecture)
 
 
 def allocation(scenario: Scenario) -> Allocation:

@@ -30,6 +30,11 @@ def generates(scenario: Scenario) -> bool:
     return scenario.training.method == "inference" and generates_text(scenario.model)
 
 
+def recomputes_layers(scenario: Scenario) -> bool:
+    """Whole layers are run again in backward."""
+    return trains(scenario) and scenario.training.checkpointing == "full"
+
+
 def has_adapters(scenario: Scenario) -> bool:
     """LoRA, on whatever base."""
     return scenario.training.method in ("lora", "qlora")
@@ -153,6 +158,7 @@ TRAINING = SectionSpec(
             "Implementation",
             (
                 FieldSpec("training.attention"),
+                FieldSpec("training.checkpoint_every", recomputes_layers),
                 FieldSpec("training.loss", trains),
                 FieldSpec(
                     "training.optimizer_impl",

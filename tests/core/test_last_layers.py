@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from memplan.architecture.adapted_layers import adapted_on_last
+from memplan.architecture.chosen_layers import adapted_on_last
 from memplan.architecture.from_config import architecture_of
 from memplan.architecture.stages import stages
 from memplan.estimate import estimate

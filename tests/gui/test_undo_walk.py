@@ -34,7 +34,7 @@ LLAMA = {"catalog": "meta-llama/Llama-3.1-8B"}
 SET_UPS: dict[str, dict[str, Any]] = {
     "full": {"model": LLAMA},
     "lora": {"model": LLAMA, "training": {"method": "lora"}, "hardware": {"devices": 8, "tensor_parallel": 2}},
-    "qlora": {"model": LLAMA, "training": {"method": "qlora"}},
+    "qlora": {"model": LLAMA, "training": {"method": "qlora", "checkpointing": "full"}},
     "freeze": {"model": LLAMA, "training": {"method": "freeze"}},
     "inference": {"model": LLAMA, "training": {"method": "inference"}},
     "size": {"model": {"parameters": 7_000_000_000, "name": "a size"}, "training": {"method": "lora"}},

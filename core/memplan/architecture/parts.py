@@ -211,6 +211,8 @@ class Layer:
     """Keys and values of other layers whose gradients wait while it runs back: heads and width of each."""
     adapted: bool = True
     """Whether its linear modules get adapters, where there are any: they may stand on the last layers alone."""
+    checkpointed: bool = True
+    """Whether it is run again in backward, where layers are: it may be one in so many."""
 
     def weights(self) -> Iterator[Weight]:
         """Every parameter tensor of the layer."""

@@ -131,13 +131,17 @@ def _read_checkpointing(section: Keys) -> None:
     word = mode.value.lower() if mode else "selective"
     if mode is not None and word not in ("none", "selective", "full", "memory_budget"):
         raise section.refused(mode, "none, selective or full")
+    every = option.value if option else "2"
+    if word == "selective" and every.isdecimal() and int(every) > 0:  # whole layers, one in so many
+        whole = Stated("full", reading.file, mode.key) if mode else None
+        reading.state("training.checkpointing", whole)
+        reading.default("training.checkpointing", "full", "torchtitan's default (selective, by layers)")
+        reading.state("training.checkpoint_every", option, value=int(every))
+        reading.default("training.checkpoint_every", 2, "torchtitan's default (selective_ac_option)")
+        return
     value = {"memory_budget": "selective"}.get(word, word)
     reading.state("training.checkpointing", mode, value=value)
     reading.default("training.checkpointing", "selective", "torchtitan's default")
-    every = option.value if option else "2"
-    if word == "selective" and every.isdecimal():
-        why = f"every layer whose number {every} divides is recomputed whole; all are counted as kept"
-        reading.leave_out(option or Stated(every, reading.file, "activation_checkpoint.selective_ac_option"), why)
 
 
 def _read_optimizer(section: Keys) -> None:

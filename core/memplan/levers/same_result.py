@@ -58,6 +58,11 @@ def _flash(scenario: Scenario) -> Changes:
     return {"training.attention": "flash" if has_flash(device_in(scenario)) else "sdpa"}
 
 
+def _every_layer_is_recomputed(scenario: Scenario) -> bool:
+    training = scenario.training
+    return training.checkpointing == "offload" or (training.checkpointing == "full" and training.checkpoint_every == 1)
+
+
 def _flash_is_on(scenario: Scenario) -> bool:
     attention = scenario.training.attention
     return attention == "flash" or (
@@ -166,9 +171,9 @@ SAME_RESULT: tuple[Lever, ...] = (
         idle="The peak is at the optimizer step or at the loss, or sequences are so short that activations are small.",
         source="Chen et al. 2016, arXiv:1604.06174; Korthikanti et al. 2022, arXiv:2205.05198",
         group="checkpointing",
-        on={"training.checkpointing": "full"},
+        on={"training.checkpointing": "full", "training.checkpoint_every": 1},
         off={"training.checkpointing": "none"},
-        is_on=lambda scenario: scenario.training.checkpointing in ("full", "offload"),
+        is_on=_every_layer_is_recomputed,
         counts_as=0.002,
     ),
     Lever(

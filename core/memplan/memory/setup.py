@@ -102,7 +102,8 @@ class Setup:
 
     def of_layer(self, layer: Layer) -> Setup:
         """The set-up that the layer's modules see."""
-        return self if layer.adapted or not self.adapted else replace(self, bare=True)
+        setup = self if layer.adapted or not self.adapted else replace(self, bare=True)
+        return setup if layer.checkpointed or not setup.checkpointing else replace(setup, checkpointing=False)
 
     @property
     def outside(self) -> Setup:

@@ -228,6 +228,15 @@ class Training(BaseModel):
         title="Checkpointing",
         description="Recompute activations in backward instead of keeping them: about a third more compute for full.",
     )
+    checkpoint_every: Annotated[int, Field(ge=1, le=100_000)] = Field(
+        1,
+        title="Checkpoint every",
+        json_schema_extra={"unit": "layers"},
+        description=(
+            "Under full checkpointing: 1 recomputes every layer, 2 every second one, and so on; the others keep what "
+            "they make. torchtitan calls it selective_ac_option."
+        ),
+    )
     attention: Literal["eager", "sdpa", "flash"] = Field(
         "sdpa",
         title="Attention",

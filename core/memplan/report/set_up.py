@@ -75,7 +75,9 @@ def training_words(training: Training, *, one_pass: bool = False) -> str:
     else:
         implementation = choice_words("optimizer_impl", training.optimizer_impl)
         words.append(f"{choice_words('optimizer', training.optimizer)} ({implementation})")
-        words.append(_CHECKPOINTING[training.checkpointing])
+        every = training.checkpoint_every if training.checkpointing == "full" else 1
+        one = f"checkpointing of one layer in {number(every)}"
+        words.append(one if every > 1 else _CHECKPOINTING[training.checkpointing])
     words.append(f"{choice_words('attention', training.attention)} attention")
     if training.loss != "plain" and not generates:
         words.append(f"{choice_words('loss', training.loss)} loss")
