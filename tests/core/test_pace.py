@@ -76,3 +76,15 @@ def test_parts_of_matrices_are_added_up_twice_in_each_layer() -> None:
     train = made({"checkpointing": "full"}, {"devices": 2, "tensor_parallel": 2})
     assert work_of(train).summed_bytes == 32 * 4096 * 2 * 2048 * 6 * 2 // 2
     assert work_of(made({}, {})).summed_bytes == 0
+
+
+def test_shards_are_sent_as_they_are_computed_with() -> None:
+    """PyTorch 2.13, MixedPrecisionPolicy(param_dtype=bf16, reduce_dtype=fp32): 2 bytes of a weight each way, 4 of a
+    gradient; of 8.03e9 values, seven parts of eight."""
+    hardware = {"devices": 8, "sharding": {"strategy": "fsdp2"}}
+    for dtype in ("fp32", "bf16"):
+        forward, _, last = work_of(made({"weights_dtype": dtype}, hardware)).passes
+        assert forward.sent_bytes == pytest.approx(2 * 8_030_261_248 * 7 / 8, rel=0.001)
+        assert last.sent_bytes == pytest.approx((2 + 4) * 8_030_261_248 * 7 / 8, rel=0.001)
+    plain = {"devices": 8, "sharding": {"strategy": "fsdp2", "mixed_precision": False}}
+    assert work_of(made({"weights_dtype": "fp32"}, plain)).passes[0].sent_bytes == pytest.approx(2 * forward.sent_bytes)

@@ -21,13 +21,14 @@ from memplan.architecture.parts import Architecture
 from memplan.catalog import Device
 from memplan.chosen_model import chosen_model
 from memplan.levers.links import HOST_GB_S, Links, links_of
+from memplan.memory.gathering import casts, gathered_dtype
 from memplan.memory.optimizers import paged_tensors
 from memplan.memory.setup import Setup
 from memplan.memory.sharding import SHARDS_GRADIENTS, SHARDS_STATES, SHARDS_WEIGHTS, data_parallel_devices
 from memplan.memory.stack import stack_of
 from memplan.memory.states import held_tensors, weight_bytes
 from memplan.number_formats import BYTES_PER_VALUE
-from memplan.plan.hardware import Hardware
+from memplan.plan.hardware import Hardware, Sharding
 from memplan.plan.scenario import Scenario
 from memplan.plan.training import Method, Training
 
@@ -213,6 +214,10 @@ class _Held:
 
     weight_bytes: int
     """Of the whole model, packed ones as they are packed."""
+    gathered_bytes: int
+    """The same as sharded ones are sent: cast before, under mixed precision."""
+    reduced_bytes: int
+    """Gradients as sharded ones are sent: in fp32 under mixed precision."""
     unpacked_bytes: int
     """What packed weights are unpacked to for each use."""
     gradient_bytes: int
@@ -227,16 +232,20 @@ def _held(scenario: Scenario) -> _Held:
     training = scenario.training
     architecture = chosen_model(scenario.model).architecture
     setup = Setup.of(training, stack_of(training))
-    return _held_by(architecture, setup, training.optimizer, training.quantization.double_quant)
+    sharding = scenario.hardware.sharding
+    return _held_by(architecture, setup, training.optimizer, training.quantization.double_quant, sharding)
 
 
 @lru_cache(maxsize=1024)
-def _held_by(architecture: Architecture, setup: Setup, optimizer: str, double_quant: bool) -> _Held:
+def _held_by(architecture: Architecture, setup: Setup, optimizer: str, double_quant: bool, sharding: Sharding) -> _Held:
     tensors = held_tensors(architecture, setup)
     trains = [one for one in tensors if one.trains]
     states = Training.model_validate({"optimizer": optimizer})
+    sent = [one if one.packed else replace(one, dtype=gathered_dtype(sharding, one.dtype)) for one in tensors]
     return _Held(
         weight_bytes=sum(weight_bytes(one, double_quant=double_quant) for one in tensors),
+        gathered_bytes=sum(weight_bytes(one, double_quant=double_quant) for one in sent),
+        reduced_bytes=sum(one.total_values * (4 if casts(sharding) else BYTES_PER_VALUE[one.dtype]) for one in trains),
         unpacked_bytes=sum(one.total_values * BYTES_PER_VALUE[one.dtype] for one in tensors if one.packed),
         gradient_bytes=sum(one.total_values * BYTES_PER_VALUE[one.dtype] for one in trains),
         trainable=sum(one.total_values for one in trains),
@@ -254,8 +263,8 @@ def _sent(hardware: Hardware, held: _Held) -> tuple[float, float, float]:
     strategy, devices = hardware.sharding.strategy, data_parallel_devices(hardware)
     part = (devices - 1) / devices
     if strategy in SHARDS_WEIGHTS:
-        again = held.weight_bytes if hardware.sharding.reshard_after_forward else 0
-        return held.weight_bytes * part, (again + held.gradient_bytes) * part, 0.0
+        again = held.gathered_bytes if hardware.sharding.reshard_after_forward else 0
+        return held.gathered_bytes * part, (again + held.reduced_bytes) * part, 0.0
     reduced = 2 * held.gradient_bytes * part
     return (0.0, reduced, 0.0) if strategy in SHARDS_GRADIENTS else (0.0, 0.0, reduced)
 
