@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
+from memplan.architecture.counts import total
 from memplan.architecture.families import learned_positions, squared_relu
+from memplan.architecture.from_config import architecture_of
 from memplan.estimate import estimate
 from tests.core.truth_cases import DRIFT, FIRST_DRIFT, by_id, cases, errors, scenario_of, too_far
 
@@ -52,3 +54,14 @@ def test_a_family_is_as_traced(case: dict[str, Any]) -> None:
 @pytest.mark.parametrize("name", OWN)
 def test_a_family_was_traced_in_three_set_ups_at_least(name: str) -> None:
     assert sum(case["model"]["model_type"] == name for case in CASES) >= 3
+
+
+def test_exaone_is_read_as_it_was_published() -> None:
+    """EXAONE-3.5-2.4B-Instruct's config.json; its card counts 2.14 billion parameters without embeddings."""
+    config = {
+        "model_type": "exaone", "activation_function": "silu", "head_dim": 80, "hidden_size": 2560, "intermediate_size": 7168,
+        "layer_norm_epsilon": 1e-5, "num_attention_heads": 32, "num_key_value_heads": 8, "num_layers": 30, "vocab_size": 102400,
+        "tie_word_embeddings": True,
+    }  # fmt: skip
+    parameters = total(architecture_of(config))
+    assert round((parameters - 102_400 * 2560) / 1e9, 2) == 2.14

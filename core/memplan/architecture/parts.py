@@ -194,6 +194,8 @@ class Layer:
     post_norm: bool = False
     """Norms stand after the residual sums (OPT-350m)."""
     dropout: float = 0.0
+    drops_attention: bool = True
+    """Whether what the attention gives meets the layer's dropout as well (Persimmon: the feed-forward block alone)."""
     modules_of: Modules = "transformers"
     """Whose modules run the layer."""
     holds_attention: bool = False

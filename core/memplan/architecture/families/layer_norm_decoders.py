@@ -146,6 +146,29 @@ def _cohere2(reader: ConfigReader) -> Architecture:
     return compose_decoder(reader, runs, norm="centred", tied_default=True, logits_scale=True)
 
 
+def _cohere_compass(reader: ConfigReader) -> Architecture:
+    """Cohere's layers, turned by positions in time, height and width; kinds without `rope_parameters` are not."""
+    bias, own = reader.flag("attention_bias", False), reader.part("rope_parameters").config
+    attention = read_attention(reader, qkv_bias=bias, out_bias=bias)
+    window = reader.optional_size("sliding_window", 4096)
+
+    def layer(slides: bool) -> Layer:
+        turned = own.get("sliding_attention" if slides else "full_attention", own) is not None
+        return _cohere_layer(
+            reader,
+            replace(
+                attention,
+                rotary=Rotary(table=int(slides), per_row=True),
+                rotary_dim=attention.rotary_dim if turned else 0,
+                window=window if slides else None,
+            ),
+        )
+
+    kinds = layer(False), layer(True)
+    runs = runs_of(kinds[one] for one in sliding_layers(reader, lambda index: False))
+    return compose_decoder(reader, runs, norm="centred", tied_default=True, logits_scale=True)
+
+
 def _cohere_attention(reader: ConfigReader) -> Attention:
     bias = reader.flag("attention_bias", False)
     attention = read_attention(reader, qkv_bias=bias, out_bias=bias)
@@ -170,5 +193,6 @@ FAMILIES: dict[str, Callable[[ConfigReader], Architecture]] = {
     "nemotron": _nemotron,
     "cohere": _cohere,
     "cohere2": _cohere2,
+    "cohere_compass_text": _cohere_compass,
 }
 """Model types with a composition of their own."""

@@ -39,7 +39,8 @@ def _diffllama(reader: ConfigReader) -> Architecture:
             f"{attention.kv_heads} key and value heads can not be cut in halves, which a diffllama model does",
             place=f"{reader.place}.num_key_value_heads",
         )
-    return compose_decoder(reader, equal_layers(reader, pre_norm_layer(reader, attention, _gated(reader))))
+    layer = pre_norm_layer(reader, attention, _gated(reader, bias=False))
+    return compose_decoder(reader, equal_layers(reader, layer))
 
 
 def _granite_swa(reader: ConfigReader) -> Architecture:

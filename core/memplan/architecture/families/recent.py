@@ -30,6 +30,15 @@ def _plain(reader: ConfigReader) -> Architecture:
     return llama_like(reader, qkv_bias=bias, out_bias=bias, window=reader.optional_size("sliding_window"))
 
 
+def _exaone(reader: ConfigReader) -> Architecture:
+    """EXAONE 3, under the keys it was published with or transformers' own."""
+    own = {"num_hidden_layers": "num_layers", "hidden_act": "activation_function"}
+    found = {key: reader.config.get(key, reader.config.get(published)) for key, published in own.items()}
+    reader = ConfigReader({**reader.config, **found}, reader.place)
+    bias = reader.flag("attention_bias", False)
+    return llama_like(reader, qkv_bias=bias, out_bias=bias, default_kv_heads=8)
+
+
 def _ministral(reader: ConfigReader) -> Architecture:
     return llama_like(reader, default_kv_heads=8, window=reader.optional_size("sliding_window", 4096))
 
@@ -223,7 +232,7 @@ def _modernbert_layer(
 
 FAMILIES: dict[str, Callable[[ConfigReader], Architecture]] = {
     "cwm": _plain,
-    "exaone": _plain,
+    "exaone": _exaone,
     "internlm3": _plain,
     "iquestcoder": _plain,
     "ministral": _ministral,

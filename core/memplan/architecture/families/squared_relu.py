@@ -105,6 +105,7 @@ def _persimmon(reader: ConfigReader) -> Architecture:
         attention_norm=_layer_norm("input_layernorm", hidden),
         mlp_norm=_layer_norm("post_attention_layernorm", hidden),
         dropout=reader.fraction("hidden_dropout", 0.0),
+        drops_attention=False,
     )
     model = compose_decoder(reader, equal_layers(reader, layer))
     return replace(model, final_norm=_layer_norm("final_layernorm", hidden))

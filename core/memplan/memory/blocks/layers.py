@@ -76,7 +76,7 @@ def _serial_layer(ctx: Context, spec: Layer, x: Tensor) -> Tensor:
     residual = x
     x = ctx.norm(None if spec.post_norm else spec.attention_norm, x)
     normed = x if spec.holds_norm != "no" else None
-    x = op.dropout(tape, mixer(ctx, spec.attention, x), spec.dropout)
+    x = op.dropout(tape, mixer(ctx, spec.attention, x), spec.dropout if spec.drops_attention else 0.0)
     x = ctx.norm(spec.attention_out_norm, x)
     attended = x if spec.holds_attention else None
     x = _added(ctx, spec, residual, x)
