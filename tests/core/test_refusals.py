@@ -34,7 +34,7 @@ LLAVA = {"model_type": "llava", "vision_config": {"image_size": 336}}
         (WAV2VEC2, '"wav2vec2" reads something other than text (feat_extract_norm)'),
         (LLAVA, '"llava" is not known, and without hidden_size it cannot be read as a decoder.'),
         ({**LLAMA, "model_type": "electra"}, '"electra" is an encoder, and memplan has no composition near enough to say what it needs. Measure a short run'),
-        ({"model_type": "bart", "d_model": 768}, '"bart" is the decoder of a model that has an encoder as well'),
+        ({"model_type": "bart", "d_model": 768}, '"bart" has an encoder beside its decoder, and memplan has no composition near enough'),
         ({**LLAMA, "model_type": "doge"}, '"doge" has layers unlike any that memplan knows'),
         ({"model_type": "\x1b[31m"}, '"\\u001b[31m" is not known'),
     ],

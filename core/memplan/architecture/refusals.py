@@ -20,7 +20,7 @@ DECODER_KEYS = ("hidden_size", "num_hidden_layers", "num_attention_heads", "voca
 LANGUAGE_PARTS = ("text_config", "llm_config", "language_config", "thinker_config")
 
 _ENCODER = "is an encoder"
-_HALF = "is the decoder of a model that has an encoder as well"
+_HALF = "has an encoder beside its decoder"
 _SOUND = "makes sound, not text"
 _UNLIKE = "has layers unlike any that memplan knows"
 _FAR = {
