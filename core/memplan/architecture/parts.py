@@ -58,7 +58,7 @@ class Attention:
     value (Falcon); or so in groups (Falcon 40B)."""
     groups: int = 1
     """Query heads for each key and value of a product cut in groups: keys and values are repeated at once."""
-    scores: Literal["kernel", "gpt_neo", "mpt", "bloom", "falcon", "granite_swa", "xglm"] = "kernel"
+    scores: Literal["kernel", "gpt_neo", "mpt", "bloom", "falcon", "granite_swa", "xglm", "gpt"] = "kernel"
     """Whose way of writing out scores it is where the family has one of its own."""
     alibi: bool = False
     """Biases by distance are part of the mask, for each head (Falcon RW)."""
@@ -191,6 +191,8 @@ class Layer:
     """What is added to the residual is scaled first (Granite)."""
     buffers: tuple[int, ...] = ()
     """Bytes of each buffer that comes with the layer (a causal mask: GPT-Neo)."""
+    mask_side: int = 0
+    """Side of a causal mask in the model's dtype that comes with the layer (GPT)."""
     post_norm: bool = False
     """Norms stand after the residual sums (OPT-350m)."""
     dropout: float = 0.0
@@ -318,6 +320,15 @@ class Architecture:
         for layer, count in self.layers:
             found[layer] = found.get(layer, 0) + count
         return found
+
+    def buffer_sizes(self, value_bytes: float) -> Iterator[float]:
+        """Bytes of each buffer that the composition names, in a model whose values take so many."""
+        yield from self.buffers
+        if self.fixed_positions is not None:
+            yield self.fixed_positions.rows * self.fixed_positions.width * value_bytes
+        for layer, count in self.layers:
+            own = (*layer.buffers, *((layer.mask_side**2 * value_bytes,) if layer.mask_side else ()))
+            yield from own * count
 
     @property
     def feeds_rows(self) -> bool:

@@ -27,7 +27,7 @@ _FAR = {
     _ENCODER: "bert-generation big_bird electra megatron-bert rembert roberta-prelayernorm roc_bert roformer xlm"
     " xlm-roberta-xl xlnet xmod",
     _HALF: "bart bigbird_pegasus blenderbot blenderbot-small marian mbart mvp pegasus plbart prophetnet trocr",
-    _UNLIKE: "blt cpmant ctrl doge dory gpt_neox_japanese hrm_text openai-gpt reformer",
+    _UNLIKE: "blt cpmant ctrl doge dory gpt_neox_japanese hrm_text reformer",
     _SOUND: "moshi musicgen musicgen_melody",
 }
 FAR = {name: what for what, names in _FAR.items() for name in names.split()}

@@ -25,8 +25,5 @@ def buffer_bytes(architecture: Architecture, dtype: str) -> int:
     rotary = sum(2 * int(rounded(4 * (width // 2))) for _, width in rotary_tables(made))
     experts = ((layer.mlp, count) for layer, count in architecture.kinds.items() if isinstance(layer.mlp, Experts))
     corrections = sum(count * int(rounded(mlp.buffer_bytes)) for mlp, count in experts)
-    named = sum(int(rounded(one)) for one in architecture.buffers)
-    named += sum(count * int(rounded(one)) for layer, count in architecture.kinds.items() for one in layer.buffers)
-    fixed = architecture.fixed_positions
-    named += int(rounded(fixed.rows * fixed.width * BYTES_PER_VALUE[dtype])) if fixed is not None else 0
+    named = sum(int(rounded(one)) for one in architecture.buffer_sizes(BYTES_PER_VALUE[dtype]))
     return rotary + corrections + named + (int(rounded(1)) if architecture.embedding_scale == "buffer" else 0)

@@ -1,4 +1,4 @@
-"""Relatives of OPT: layer norms, biases, positions that are looked up and added: BioGPT and XGLM."""
+"""Decoders whose positions are looked up and added, with layer norms and biases: BioGPT, XGLM and the first GPT."""
 
 from __future__ import annotations
 
@@ -6,10 +6,14 @@ from collections.abc import Callable
 
 from memplan.architecture.composing import plain_mlp, read_activation, read_head_dim
 from memplan.architecture.config_reader import ConfigReader
-from memplan.architecture.parts import Architecture, Attention, Layer, Linear, Norm, Table
+from memplan.architecture.parts import Activation, Architecture, Attention, Layer, Linear, Norm, Table
 
 _OFFSET = 2
 """Positions begin at the table's third row (transformers, BioGptLearnedPositionalEmbedding)."""
+
+
+_GPT_ACTIVATIONS: dict[str, Activation] = {"relu": "relu", "silu": "silu", "swish": "silu"}
+"""What its `afn` names; its gelu is the one that GPT-2 calls new."""
 
 
 def _norm(name: str, size: int) -> Norm:
@@ -98,5 +102,48 @@ def _xglm(reader: ConfigReader) -> Architecture:
     )
 
 
-FAMILIES: dict[str, Callable[[ConfigReader], Architecture]] = {"biogpt": _biogpt, "xglm": _xglm}
+def _gpt(reader: ConfigReader) -> Architecture:
+    """Norms stand after the sums; it has no fused attention and no norm behind the last layer."""
+    hidden, heads = reader.size("n_embd", default=768), reader.size("n_head", default=12)
+    positions, vocab = reader.size("n_positions", default=512), reader.size("vocab_size", default=40478)
+    layer = Layer(
+        attention=Attention(
+            name="attn",
+            heads=heads,
+            kv_heads=heads,
+            head_dim=read_head_dim(reader, hidden, heads),
+            inputs=(Linear("c_attn", hidden, 3 * hidden, True),),
+            output=Linear("c_proj", hidden, hidden, True),
+            fused="by_part",
+            dropout=reader.fraction("attn_pdrop", 0.1),
+            scores="gpt",
+        ),
+        mlp=plain_mlp(
+            Linear("c_fc", hidden, 4 * hidden, True, "mlp"),
+            Linear("c_proj", 4 * hidden, hidden, True, "mlp"),
+            _GPT_ACTIVATIONS.get(reader.text("afn", "gelu"), "gelu_new"),
+        ),
+        attention_norm=_norm("ln_1", hidden),
+        mlp_norm=_norm("ln_2", hidden),
+        post_norm=True,
+        dropout=reader.fraction("resid_pdrop", 0.1),
+        holds_attention=True,
+        mask_side=positions,
+    )
+    return Architecture(
+        model_type=reader.model_type,
+        hidden_size=hidden,
+        vocab_size=vocab,
+        tokens=Table("tokens_embed", vocab, hidden),
+        positions=Table("positions_embed", positions, hidden),
+        embedding_dropout=reader.fraction("embd_pdrop", 0.1),
+        layers=((layer, reader.size("n_layer", default=12)),),
+        final_norm=None,
+        head=Linear("lm_head", hidden, vocab, component="head"),
+        tied=reader.flag("tie_word_embeddings", True),
+        buffers=(8 * positions,),
+    )
+
+
+FAMILIES: dict[str, Callable[[ConfigReader], Architecture]] = {"biogpt": _biogpt, "openai-gpt": _gpt, "xglm": _xglm}
 """Model types with a composition of their own."""

@@ -244,7 +244,7 @@ def _takes_groups(spec: Attention | LatentAttention) -> bool:
 
 def is_fused(kind: str, spec: Attention | LatentAttention | StateMixer) -> bool:
     """Whether a fused kernel runs; sinks are known to flash attention alone, and some families run none."""
-    if spec.scores in ("gpt_neo", "mpt", "bloom", "xglm"):
+    if spec.scores in ("gpt", "gpt_neo", "mpt", "bloom", "xglm"):
         return False
     only_flash = spec.sinks or (isinstance(spec, Attention) and spec.steadied)
     return kind == "flash" if only_flash else kind != "eager" and not spec.softcap

@@ -59,7 +59,7 @@ def _weights_of_the_layer_before(ctx: Context, spec: object) -> Tensor | None:
     Without checkpoints they are kept for backward anyway.
     """
     held_anyway = ctx.tape.holding and ctx.setup.trains
-    if not isinstance(spec, Attention) or spec.scores in ("kernel", "granite_swa", "xglm") or held_anyway:
+    if not isinstance(spec, Attention) or spec.scores in ("kernel", "gpt", "granite_swa", "xglm") or held_anyway:
         return None
     if spec.scores == "falcon" and ctx.setup.attention != "eager":
         return None

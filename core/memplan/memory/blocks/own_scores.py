@@ -17,6 +17,20 @@ def own_scores(ctx: Context, spec: Attention, q: Tensor, k: Tensor, v: Tensor, h
     return _WAYS[spec.scores](ctx, spec, q, k, v, held)
 
 
+def _gpt(ctx: Context, spec: Attention, q: Tensor, k: Tensor, v: Tensor, held: list[Tensor]) -> Tensor:
+    """Times a causal mask of the module's, plus what it leaves out, times a number; softmax in the scores' dtype."""
+    tape, side = ctx.tape, (1, 1, ctx.sequence, ctx.keys(None))
+    weights = op.times(tape, _product(ctx, spec, q, k))
+    dtype = op.promoted(weights.dtype, ctx.setup.unpacked_dtype)
+    weights = op.to(tape, op.times(tape, weights), dtype)
+    left_out = tape.new(side, ctx.setup.unpacked_dtype)
+    weights = op.plus_constant(tape, weights)
+    del left_out
+    weights = products.softmax(tape, weights, weights.dtype if tape.autocast is None else "fp32")
+    weights = op.dropout(tape, weights, spec.dropout)
+    return _found(ctx, spec, weights, v)
+
+
 def _gpt_neo(ctx: Context, spec: Attention, q: Tensor, k: Tensor, v: Tensor, held: list[Tensor]) -> Tensor:
     """In fp32, unscaled, under a causal buffer and then the model's mask."""
     tape, dtype = ctx.tape, v.dtype
@@ -178,6 +192,7 @@ def _masked(tape: Tape, x: Tensor) -> Tensor:
 
 
 _WAYS: dict[str, Callable[[Context, Attention, Tensor, Tensor, Tensor, list[Tensor]], Tensor]] = {
+    "gpt": _gpt,
     "gpt_neo": _gpt_neo,
     "mpt": _mpt,
     "bloom": _bloom,
