@@ -12,6 +12,7 @@ from PySide6.QtGui import (
     QKeySequence,
     QPainter,
     QResizeEvent,
+    QShowEvent,
 )
 from PySide6.QtWidgets import (
     QAbstractItemView,
@@ -128,7 +129,7 @@ class FigureTable(QTableView):
         self.horizontalHeader().setHighlightSections(False)
         self.horizontalHeader().setTextElideMode(Qt.TextElideMode.ElideRight)  # the whole heading is its tooltip
         self.horizontalHeader().setStretchLastSection(True)
-        self._are_alike = self._is_sharing = self._is_by_hand = False
+        self._are_alike = self._is_sharing = self._is_by_hand = self._is_stale = False
         self._headings: list[str] = []
         self._wanted: list[int] = []
         self._figures: list[bool] = []
@@ -149,7 +150,13 @@ class FigureTable(QTableView):
         self._measure()
 
     def _measure(self, *_: object) -> None:
-        """What columns hold is measured when it changes. A width that a person gave stays for the same columns."""
+        """What columns hold is measured when it changes. A width that a person gave stays for the same columns.
+
+        A table behind a chart waits until it is looked at: an edit is not to be slower for it.
+        """
+        self._is_stale = not self.isVisible()
+        if self._is_stale:
+            return
         columns = [self._column(position) for position in range(self.model().columnCount())]
         if [heading for heading, _, _ in columns] != self._headings:
             self._headings, self._is_by_hand = [heading for heading, _, _ in columns], False
@@ -223,6 +230,12 @@ class FigureTable(QTableView):
         """Share the width anew."""
         super().resizeEvent(event)
         self._share_width()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Measure what came while it was not looked at."""
+        super().showEvent(event)
+        if self._is_stale:
+            self._measure()
 
     def focusInEvent(self, event: QFocusEvent) -> None:
         """The cell that the keyboard comes to is in sight."""

@@ -133,3 +133,17 @@ def test_every_place_of_a_step_is_whole_in_the_table_of_the_timeline(open_window
     assert any("gathering" in place for place in places)
     metrics = table.fontMetrics()
     assert max(map(metrics.horizontalAdvance, places)) <= table.columnWidth(2) - 2 * PADDING
+
+
+def test_a_table_behind_a_chart_is_not_measured(example: Window, monkeypatch: pytest.MonkeyPatch) -> None:
+    look_at(example, "Map")
+    measured: list[str] = []
+    column = FigureTable._column
+    monkeypatch.setattr(
+        FigureTable, "_column", lambda table, at: (measured.append(table.accessibleName()), column(table, at))[1]
+    )
+    example.document.edit("scenarios[0].training.checkpointing", "full")
+    look_at(example, "Map")
+    assert measured == []
+    look_at(example, "Map: Table")
+    assert measured

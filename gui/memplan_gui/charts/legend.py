@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from PySide6.QtCore import QPointF, QRectF
 from PySide6.QtGui import QPainter, QPen
@@ -51,18 +52,29 @@ def paint_diamond(painter: QPainter, look: ChartLook, centre: QPointF) -> None:
 
 def place_entries(texts: Sequence[str], look: ChartLook, width: float) -> list[Entry]:
     """Put entries side by side, in as few lines as they take, and those about equally long: none stands alone."""
-    widths = [SWATCH + GAP + look.width("caption", translated(text)) for text in texts]
-    wanted = lines_of(widths, width)
-    if wanted and wanted[-1]:
-        ends = range(1, len(widths) + 1)
-        rooms = sorted(sum(widths[start:end]) + BETWEEN * (end - 1 - start) for end in ends for start in range(end))
-        wanted = next(lines for room in rooms if (lines := lines_of(widths, room))[-1] == wanted[-1])
+    widths = tuple(SWATCH + GAP + look.width("caption", translated(text)) for text in texts)
+    lines = even_lines(widths, width)
     entries, left = [], 0.0
-    for at, (text, needed, line) in enumerate(zip(texts, widths, wanted, strict=True)):
-        left = left if at and wanted[at - 1] == line else 0.0
+    for at, (text, needed, line) in enumerate(zip(texts, widths, lines, strict=True)):
+        left = left if at and lines[at - 1] == line else 0.0
         entries.append(Entry(text, left, line))
         left += needed + BETWEEN
     return entries
+
+
+@lru_cache(maxsize=64)
+def even_lines(widths: tuple[float, ...], room: float) -> tuple[int, ...]:
+    """The line of each entry: as few lines as the room needs, and the longest of them as short as it can be.
+
+    >>> even_lines((100, 50, 80, 40, 30), 280), even_lines((100, 50, 80, 40, 30), 1000)
+    ((0, 0, 1, 1, 1), (0, 0, 0, 0, 0))
+    """
+    lines = lines_of(widths, room)
+    if lines and lines[-1]:
+        ends = range(1, len(widths) + 1)
+        rooms = sorted(sum(widths[start:end]) + BETWEEN * (end - 1 - start) for end in ends for start in range(end))
+        lines = next(found for narrower in rooms if (found := lines_of(widths, narrower))[-1] == lines[-1])
+    return tuple(lines)
 
 
 def lines_of(widths: Sequence[float], room: float) -> list[int]:
