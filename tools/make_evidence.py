@@ -35,6 +35,7 @@ TRACED = {
     "families_more.json": "families of 2025 and later",
     "families_decoders.json": "less common decoders",
     "families_towers.json": "language models with a tower",
+    "families_hybrid.json": "state spaces, hybrids and recent mixtures",
     "stacks.json": "other training stacks",
     "unseen.json": "set-ups drawn at random",
     "last_layers.json": "adapters on the last layers",

@@ -27,6 +27,7 @@ def advice(scenario: Scenario, setup: Setup, architecture: Architecture, device:
     """What a person who knows would say before starting this run."""
     yield from _about_precision(scenario)
     yield from _about_what_trains(scenario, setup, architecture)
+    yield from _about_state_spaces(setup, architecture)
     yield from _about_experts(scenario, setup, architecture)
     yield from device_advice(scenario, device)
     yield from parallel_advice(scenario, architecture)
@@ -132,6 +133,18 @@ def _unmatched(setup: Setup, architecture: Architecture) -> list[str]:
 
 def _mixtures(architecture: Architecture) -> list[Experts]:
     return [layer.mlp for layer in architecture.kinds if isinstance(layer.mlp, Experts)]
+
+
+_REFUSES_OUT_PROJ = ("falcon_h1", "falcon_mamba", "mamba", "mamba2", "nemotron_h")
+"""Model types of which PEFT 0.21 refuses adapters on out_proj, which fused kernels read past its module."""
+
+
+def _about_state_spaces(setup: Setup, architecture: Architecture) -> Iterator[Advice]:
+    if architecture.model_type not in _REFUSES_OUT_PROJ:
+        return
+    if any(linear.name == "out_proj" and setup.adapts(linear) for linear, _ in linears(architecture)):
+        words = tr("PEFT refuses adapters on out_proj of such a model: name the targets without it.")
+        yield Advice("training.lora.targets", words)
 
 
 def _about_experts(scenario: Scenario, setup: Setup, architecture: Architecture) -> Iterator[Advice]:

@@ -35,7 +35,7 @@ LFM2 = {
 @cache
 def smallest() -> tuple[dict[str, Any], ...]:
     """The shortest configuration of each model type."""
-    files = [f"families_{name}.json" for name in ("decoders", "dense", "experts", "more")]
+    files = [f"families_{name}.json" for name in ("decoders", "dense", "experts", "hybrid", "more")]
     truths = [case["model"] for file in files for case in cases(file)]
     known = [dict(entry.config) for entry in models()] + truths + list(SMALL.values()) + [LFM2]
     found: dict[str, dict[str, Any]] = {}

@@ -9,6 +9,7 @@ from tests.core import (
     test_families_decoders,
     test_families_dense,
     test_families_experts,
+    test_families_hybrid,
     test_families_more,
     test_truth,
     test_unseen,
@@ -22,6 +23,7 @@ LISTS = {
     "families_dense.json": test_families_dense.KNOWN_GAPS,
     "families_experts.json": test_families_experts.KNOWN_GAPS,
     "families_more.json": test_families_more.KNOWN_GAPS,
+    "families_hybrid.json": test_families_hybrid.KNOWN_GAPS,
     "unseen.json": test_unseen.KNOWN_GAPS,
 }
 

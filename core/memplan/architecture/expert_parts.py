@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from memplan.architecture.parts import Activation, Linear, Mlp, Norm, Weight
@@ -27,8 +27,8 @@ class Router:
     """It runs outside autocast (ERNIE 4.5)."""
     held_in_fp32: bool = False
     """Its matrix is fp32 whatever the model is loaded in."""
-    correction: Literal["none", "buffer", "fp32_buffer", "parameter"] = "none"
-    """A bias that only the choice of experts sees; a buffer, or a parameter that never trains."""
+    correction: Literal["none", "buffer", "fp32_buffer", "parameter", "narrow_parameter"] = "none"
+    """A bias that only the choice of experts sees; a buffer, or a parameter that never trains, in fp32 or narrow."""
     groups: bool = False
     """Groups of experts are chosen first."""
     normalised: bool = True
@@ -39,6 +39,8 @@ class Router:
     """A token's weights are multiplied by a number."""
     plain_scores: bool = False
     """Sigmoids are of the logits in their own dtype (LFM2)."""
+    is_module: bool = False
+    """It is a linear module, which adapters reach (AFMoE)."""
     scores_in_input_dtype: bool = False
     """A token's weights go back to the input's dtype; otherwise the weighted outputs are fp32."""
 
@@ -86,6 +88,8 @@ class Experts:
     """GPT-OSS's gate: interleaved columns, clamped, (up + 1) * gate * sigmoid(1.702 * gate)."""
     dense: bool = False
     """Every token passes through every expert, weighted before it does (Llama 4 in transformers)."""
+    scaled: bool = False
+    """What they give is multiplied by a number before the shared expert's is added (Laguna)."""
     adapter_names: Literal["none", "qwen", "mixtral"] = "none"
     """The names under which PEFT puts adapters on routers and experts, which are no linear modules."""
 
@@ -116,18 +120,29 @@ class Experts:
         router, held_in = self.router, "fp32" if self.router.held_in_fp32 else None
         if self.beside is not None:
             yield from self.beside.weights()
-        else:
+        elif not router.is_module:
             yield Weight(f"{router.name}.weight", (self.count, self.hidden), "experts", held_in=held_in)
         if router.bias:
             yield Weight(f"{router.name}.bias", (self.count,), "experts")
-        if router.correction == "parameter":
-            yield Weight(f"{router.name}.correction", (1, self.count), "experts", held_in="fp32", frozen=True)
+        if router.correction in ("parameter", "narrow_parameter"):
+            wide = "fp32" if router.correction == "parameter" else None
+            yield Weight(f"{router.name}.correction", (1, self.count), "experts", held_in=wide, frozen=True)
         yield from self.expert_weights()
+        routed = self.router_linear()
         for linear in self.linears():
-            yield from linear.weights()
+            for weight in linear.weights():
+                yield replace(weight, held_in=held_in) if linear == routed else weight
+
+    def router_linear(self) -> Linear | None:
+        """The router where it is a linear module."""
+        if not self.router.is_module:
+            return None
+        return Linear(self.router.name, self.hidden, self.count, component="experts")
 
     def linears(self) -> Iterator[Linear]:
-        """The linear modules: those of the shared expert."""
+        """The linear modules: those of the shared expert, and a router that is one."""
+        if (router := self.router_linear()) is not None:
+            yield router
         if self.shared is not None:
             yield from self.shared.linears()
         if self.shared_gate is not None:
@@ -162,4 +177,4 @@ class Experts:
     @property
     def buffer_bytes(self) -> int:
         """Bytes of the buffer that corrects the choice, in the model's dtype counted as 16 bit."""
-        return {"none": 0, "parameter": 0, "buffer": 2, "fp32_buffer": 4}[self.router.correction] * self.count
+        return {"buffer": 2, "fp32_buffer": 4}.get(self.router.correction, 0) * self.count

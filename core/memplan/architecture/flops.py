@@ -12,7 +12,7 @@ from math import prod
 from typing import Literal
 
 from memplan.architecture.expert_parts import Experts
-from memplan.architecture.linear_parts import StateMixer
+from memplan.architecture.linear_parts import Beside, StateMixer
 from memplan.architecture.parts import Architecture, Layer
 
 Gradients = Literal["all", "inputs", "none"]
@@ -73,6 +73,8 @@ def _layer_values(layer: Layer) -> int:
 
 def _attention_flops(layer: Layer, sequence: int) -> int:
     attention = layer.attention
+    if isinstance(attention, Beside):
+        attention = attention.attention
     if isinstance(attention, StateMixer):
         return 0
     keys = min(sequence, attention.window or sequence)

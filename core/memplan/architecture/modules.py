@@ -55,6 +55,8 @@ class Linear:
     mixtures of experts, and leaves the linear modules of these names alone."""
     idle: bool = False
     """It runs without gradients and never gets one, though it may be said to train (DeepSeek-V3.2's indexer)."""
+    bypassed: bool = False
+    """Its matrix is read past the module (Mamba's dt_proj), so that an adapter beside it never gets a gradient."""
     transposed: bool = False
     """The product reads the weight's transpose, a tensor that autocast does not remember; the bias is added by an
     operation of its own (Falcon)."""

@@ -97,14 +97,18 @@ class Attention:
     """Two answers of the same scores, one taken off the other (DiffLlama)."""
     gated: bool = False
     """The query projection makes a gate for the output as well (Qwen3-Next)."""
+    gate: Linear | None = None
+    """A projection of its own makes the gate: a number for each value (AFMoE), or for each head (Laguna)."""
+    softplus_gate: bool = False
+    """The gate opens by a softplus in fp32, not by a sigmoid (Laguna)."""
     sinks: bool = False
     """Each head has one more score, a weight of its own (GPT-OSS); only flash attention has a kernel for it."""
     steadied: bool = False
     """Eager attention takes the largest score of each row off before the softmax, which keeps its dtype (MiMo)."""
     value_width: int = 0
     """Width of a value where it is not that of a key."""
-    scaled_values: bool = False
-    """Values are multiplied by a number (MiMo)."""
+    scaled: Literal["no", "keys", "values"] = "no"
+    """What is multiplied by a number: keys before they are turned (Falcon H1), values (MiMo)."""
     chunked: bool = False
     """`window` cuts the sequence in pieces that do not see each other (Llama 4)."""
 
@@ -116,12 +120,14 @@ class Attention:
     def linears(self) -> Iterator[Linear]:
         """All projections."""
         yield from self.inputs
+        if self.gate is not None:
+            yield self.gate
         yield self.output
 
     def weights(self) -> Iterator[Weight]:
         """Projections, output, query and key norms."""
         norms = (self.query_norm, self.key_norm, self.value_norm, self.inner_norm)
-        for part in (*self.inputs, self.output, *norms):
+        for part in (*self.inputs, self.gate, self.output, *norms):
             if part is not None:
                 yield from part.weights()
         if self.sinks:
@@ -152,6 +158,8 @@ class Mlp:
     """Of the gate only what is above a share of its values passes (Gemma 3n)."""
     inner_norm: Norm | None = None
     """A norm before the last matrix (BitNet)."""
+    scaled: bool = False
+    """Gate and output are multiplied by a number; the other projection runs first (Falcon H1)."""
 
     def linears(self) -> Iterator[Linear]:
         """Gate, up, down."""
@@ -223,8 +231,8 @@ class Layer:
         norms = (self.attention_norm, self.mlp_norm, self.attention_out_norm, self.mlp_out_norm)
         for part in (self.attention, self.mlp, *norms):
             if part is not None:
-                for weight in part.weights():
-                    yield weight if isinstance(part, Norm) else replace(weight, name=f"{part.name}.{weight.name}")
+                place = "" if isinstance(part, Norm) or not part.name else f"{part.name}."
+                yield from (replace(weight, name=place + weight.name) for weight in part.weights())
         for own in (self.streams, self.layer_input):
             if own is not None:
                 yield from own.weights()
@@ -293,6 +301,8 @@ class Architecture:
     """What the head reads is scaled by a number first (MiniCPM 3)."""
     head_transform: HeadTransform | None = None
     """What stands before the head (ModernBERT's decoder)."""
+    wide_logits: bool = False
+    """The model itself turns its logits into fp32, which it gives back (Mamba, Nemotron H)."""
     loss_was_narrow: bool = False
     """Before transformers 4.49 its loss was computed in the logits' own dtype (GPT-BigCode)."""
     caveat: str = ""

@@ -55,7 +55,7 @@ def _gemma_rms_norm(tape: Tape, x: Tensor, weight: Parameter) -> Tensor:
     dtype = x.dtype
     x = op.to(tape, x, "fp32")
     x = op.mul_by_row_scalar(tape, x, op.rsqrt(tape, op.plus_constant(tape, op.square_mean(tape, x))))
-    return op.to(tape, op.scale(tape, x, _as_tensor(tape, weight, "fp32")), dtype)
+    return op.to(tape, op.scale(tape, x, as_tensor(tape, weight, "fp32")), dtype)
 
 
 def _power_rms_norm(tape: Tape, x: Tensor, weight: Parameter | None) -> Tensor:
@@ -65,9 +65,7 @@ def _power_rms_norm(tape: Tape, x: Tensor, weight: Parameter | None) -> Tensor:
     mean = op.plus_constant(tape, op.square_mean(tape, x))
     x = op.mul_by_row_scalar(tape, x, op.square(tape, mean, "mean square"))
     if weight is not None:
-        x = op.scale(
-            tape, x, weight if weight.dtype == "fp32" else _as_tensor(tape, weight, "fp32"), weight_first=False
-        )
+        x = op.scale(tape, x, weight if weight.dtype == "fp32" else as_tensor(tape, weight, "fp32"), weight_first=False)
     return op.to(tape, x, dtype)
 
 
@@ -77,15 +75,15 @@ def _litgpt_rms_norm(tape: Tape, x: Tensor, weight: Parameter) -> Tensor:
     x = op.to(tape, x, "fp32")
     variance = op.mean(tape, op.mul(tape, x, x, role_a="input in fp32", role_b="input in fp32"))
     normed = op.mul_by_row_scalar(tape, x, op.rsqrt(tape, op.plus_constant(tape, variance)))
-    gain = weight if weight.dtype == "fp32" else _as_tensor(tape, weight, "fp32")
+    gain = weight if weight.dtype == "fp32" else as_tensor(tape, weight, "fp32")
     return op.to(tape, op.scale(tape, normed, gain), dtype)
 
 
 def _layer_norm_1p(tape: Tape, x: Tensor, weight: Parameter, bias: Parameter | None) -> Tensor:
     """NemotronLayerNorm1P: a layer norm whose gain is 1 + weight; in 16 bit under a device's autocast."""
     dtype = (tape.autocast if tape.on_device else None) or x.dtype
-    gain = op.to(tape, _as_tensor(tape, weight, weight.dtype), dtype)
-    shift = bias if bias is None or bias.dtype == dtype else op.to(tape, _as_tensor(tape, bias, bias.dtype), dtype)
+    gain = op.to(tape, as_tensor(tape, weight, weight.dtype), dtype)
+    shift = bias if bias is None or bias.dtype == dtype else op.to(tape, as_tensor(tape, bias, bias.dtype), dtype)
     x = op.to(tape, x, dtype)
     with tape.no_autocast():
         return op.layer_norm(tape, x, gain, shift)
@@ -98,11 +96,11 @@ def _centred_norm(tape: Tape, x: Tensor, weight: Parameter) -> Tensor:
     mean = op.mean(tape, x)
     variance = op.square_mean(tape, op.minus_row_scalar(tape, x, mean))
     x = op.mul_by_row_scalar(tape, op.minus_row_scalar(tape, x, mean), op.rsqrt(tape, op.plus_constant(tape, variance)))
-    gain = weight if weight.dtype == "fp32" else _as_tensor(tape, weight, "fp32")
+    gain = weight if weight.dtype == "fp32" else as_tensor(tape, weight, "fp32")
     return op.to(tape, op.scale(tape, x, gain), dtype)
 
 
-def _as_tensor(tape: Tape, weight: Parameter, dtype: str) -> Tensor:
+def as_tensor(tape: Tape, weight: Parameter, dtype: str) -> Tensor:
     """A tensor made of a weight alone (1 + weight, a cast): the gradient passes."""
     made = tape.new(weight.shape, dtype)
     return tape.record(made, (weight,), lambda grads: (grads[0],)) if tape.needs_grad(weight) else made

@@ -215,12 +215,12 @@ def square_mean(tape: Tape, x: Tensor) -> Tensor:
     return mean(tape, square(tape, x, "input in fp32"))
 
 
-def plus_row(tape: Tape, x: Tensor, row: Parameter) -> Tensor:
+def plus_row(tape: Tape, x: Tensor, row: Parameter | Tensor) -> Tensor:
     """x plus a parameter along the last axis, an operation of its own (Falcon): nothing is kept."""
     output = tape.new(x.shape, promoted(x.dtype, row.dtype))
     if not tape.needs_grad(x, row):
         return output
-    trains, width = row.trainable, row.shape
+    trains, width = tape.needs_grad(row), row.shape
 
     def run(grads: list[Tensor | None]) -> Grads:
         grad = given(grads)

@@ -263,7 +263,7 @@ def _saved(architecture: Architecture, setup: Setup) -> Iterator[HeldTensor]:
 def _adapter(linear: Linear, setup: Setup, count: int) -> Iterator[HeldTensor]:
     if not setup.adapts(linear):
         return
-    rank, trains = setup.rank, not linear.idle
+    rank, idle = setup.rank, linear.idle or linear.bypassed
     shapes = (rank, linear.inputs), (linear.outputs, rank)
     if linear.parts:  # one pair of matrices for all parts that are adapted
         heads = setup.adapted_heads(linear)
@@ -271,7 +271,7 @@ def _adapter(linear: Linear, setup: Setup, count: int) -> Iterator[HeldTensor]:
         shapes = (rank * len(heads), linear.inputs), (sum(heads) * width, rank)
     for name, shape in zip(("lora_A", "lora_B"), shapes, strict=True):
         full = f"{linear.name}.{name}"
-        yield HeldTensor(full, shape, count, setup.adapter_dtype, trains, adapter=True, idle=linear.idle)
+        yield HeldTensor(full, shape, count, setup.adapter_dtype, not idle, adapter=True, idle=idle)
 
 
 def _expert_adapters(experts: Experts, setup: Setup, count: int) -> Iterator[HeldTensor]:

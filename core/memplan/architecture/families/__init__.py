@@ -29,6 +29,10 @@ MODULES = (
     "multimodal",
     "encoders",
     "state_space",
+    "experts_recent",
+    "lfm3",
+    "mamba2",
+    "mamba",
     "nearest",
 )
 """Modules of this package that have a `FAMILIES`, the most used first: a start loads no more than it asks for."""

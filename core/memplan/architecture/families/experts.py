@@ -176,6 +176,11 @@ def _olmoe(reader: ConfigReader) -> Architecture:
 
 
 def _glm4_moe(reader: ConfigReader) -> Architecture:
+    return glm4_moe(reader, "qwen")
+
+
+def glm4_moe(reader: ConfigReader, adapter_names: Literal["none", "qwen"]) -> Architecture:
+    """GLM 4.5's modules; PEFT knows the old names of its experts."""
     norm = "rms" if reader.flag("use_qk_norm", False) else None
     attention = read_attention(
         reader,
@@ -185,7 +190,13 @@ def _glm4_moe(reader: ConfigReader) -> Architecture:
         default_kv_heads=8,
     )
     attention = _partly_turned(reader, attention, 0.5)
-    experts = read_experts(reader, _corrected(reader), count="n_routed_experts", width="moe_intermediate_size")
+    experts = read_experts(
+        reader,
+        _corrected(reader),
+        count="n_routed_experts",
+        width="moe_intermediate_size",
+        adapter_names=adapter_names,
+    )
     experts = with_shared(reader, experts, "n_shared_experts")
     return compose_sparse(reader, attention, experts, after_dense_layers(reader, 1))
 

@@ -66,7 +66,7 @@ def _mimo_attention(reader: ConfigReader, *, slides: bool) -> Attention:
         dropout=reader.fraction("attention_dropout", 0.0),
         window=reader.optional_size("sliding_window", 128) if slides else None,
         value_width=width,
-        scaled_values=True,
+        scaled="values",
         steadied=True,
         sinks=slides,
     )

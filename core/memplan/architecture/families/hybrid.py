@@ -15,7 +15,7 @@ from memplan.architecture.composing import (
 )
 from memplan.architecture.config_reader import ConfigReader
 from memplan.architecture.expert_parts import Experts
-from memplan.architecture.families.experts import by_step, read_qwen_experts, runs
+from memplan.architecture.families.experts import by_step, late_norms, read_qwen_experts, runs
 from memplan.architecture.linear_parts import GatedDelta
 from memplan.architecture.parts import Architecture, Attention, Layer, Linear, Mlp, Norm
 from memplan.architecture.positions import Rotary
@@ -127,6 +127,58 @@ def _qwen3_5_moe(reader: ConfigReader) -> Architecture:
     return _compose(reader, experts, experts.shared, [True] * reader.size("num_hidden_layers"), fused=False)
 
 
+def _olmo_hybrid(reader: ConfigReader) -> Architecture:
+    """OLMo 3's attention without positions where the config has none, and the delta rule between norms before."""
+    hidden, count = reader.size("hidden_size"), reader.size("num_hidden_layers")
+    bias = reader.flag("attention_bias", False)
+    attention = read_attention(reader, qkv_bias=bias, out_bias=bias)
+    missing = "rope_parameters" not in reader.config
+    turned = missing or reader.part("rope_parameters").config.get("rope_theta") is not None
+    attention = replace(
+        attention,
+        rotary_dim=attention.rotary_dim if turned else 0,
+        rotary=Rotary(fp32_tables=True),
+        query_norm=Norm("q_norm", "late_rms", attention.heads * attention.head_dim),
+        key_norm=Norm("k_norm", "late_rms", attention.kv_heads * attention.head_dim),
+    )
+    mlp = _plain(reader)
+    attends = Layer(
+        attention=attention,
+        mlp=mlp,
+        attention_norm=None,
+        mlp_norm=None,
+        attention_out_norm=Norm("post_attention_layernorm", "late_rms", hidden),
+        mlp_out_norm=Norm("post_feedforward_layernorm", "late_rms", hidden),
+    )
+    recurs = late_norms(pre_norm_layer(reader, _apart(reader, attention.heads), mlp))
+    names = reader.listed("layer_types") or []
+    if len(names) != count:
+        names = ["linear_attention" if (index + 1) % 4 else "full_attention" for index in range(count)]
+    order = runs(recurs if name == "linear_attention" else attends for name in names)
+    return replace(compose_decoder(reader, order, norm="late_rms"), caveat=CAVEAT)
+
+
+def _apart(reader: ConfigReader, heads: int) -> GatedDelta:
+    hidden = reader.size("hidden_size")
+    key_heads = reader.size("linear_num_key_heads", default=heads)
+    value_heads = reader.size("linear_num_value_heads", default=heads)
+    key_dim = reader.size("linear_key_head_dim", default=int(0.75 * hidden / key_heads))
+    value_dim = reader.size("linear_value_head_dim", default=2 * key_dim)
+    keys, values = key_heads * key_dim, value_heads * value_dim
+    widths = {"q": keys, "k": keys, "v": values, "b": value_heads, "a": value_heads, "g": values}
+    return GatedDelta(
+        name="linear_attn",
+        key_heads=key_heads,
+        value_heads=value_heads,
+        key_dim=key_dim,
+        value_dim=value_dim,
+        kernel=reader.size("linear_conv_kernel_dim", default=4),
+        inputs=tuple(Linear(f"{name}_proj", hidden, width) for name, width in widths.items()),
+        output=Linear("o_proj", values, hidden),
+        decays_in_fp32=True,
+    )
+
+
 def _plain(reader: ConfigReader, *, adaptable: bool = True) -> Mlp:
     return gated_mlp(
         "mlp",
@@ -142,6 +194,7 @@ FAMILIES: dict[str, Callable[[ConfigReader], Architecture]] = {
     "qwen3_5": _qwen3_5,
     "qwen3_5_text": _qwen3_5,
     "qwen3_5_moe": _qwen3_5_moe,
+    "olmo_hybrid": _olmo_hybrid,
     "qwen3_5_moe_text": _qwen3_5_moe,
 }
 """Model types with a composition of their own."""

@@ -14,7 +14,7 @@ from memplan.architecture.composing import (
     text_part,
 )
 from memplan.architecture.config_reader import ConfigReader
-from memplan.architecture.expert_parts import Router
+from memplan.architecture.expert_parts import Experts, Router
 from memplan.architecture.families.experts import (
     CORRECTED,
     after_dense_layers,
@@ -83,6 +83,31 @@ def _minicpm3(reader: ConfigReader) -> Architecture:
     layer = replace(pre_norm_layer(reader, attention, _gated(reader)), residual_scale=True)
     model = compose_decoder(reader, equal_layers(reader, layer), tied_default=True, embedding_scale="buffer")
     return replace(model, scales_head_input=True)
+
+
+def _sarvam_mla(reader: ConfigReader) -> Architecture:
+    """DeepSeek-V3's modules with defaults of its own."""
+    own = {"q_lora_rank": None, "first_k_dense_replace": 1}
+    return _deepseek_v3(ConfigReader({**own, **reader.config}, reader.place))
+
+
+def _axk1(reader: ConfigReader) -> Architecture:
+    """DeepSeek-V3 with a norm behind the experts."""
+    attention = read_latent_attention(reader, Rotary(pairs=reader.flag("rope_interleave", True)))
+    router = replace(CORRECTED, normalised=reader.flag("norm_topk_prob", True))
+    experts = read_experts(
+        reader, router, count="n_routed_experts", width="moe_intermediate_size", adapter_names="none"
+    )
+    experts = with_shared(reader, experts, "n_shared_experts")
+    model = compose_sparse(reader, attention, experts, after_dense_layers(reader, 1))
+    norm = Norm("mlp.post_mlp_layernorm", "rms", reader.size("hidden_size"))
+    return replace(
+        model,
+        layers=tuple(
+            (replace(layer, mlp_out_norm=norm) if isinstance(layer.mlp, Experts) else layer, count)
+            for layer, count in model.layers
+        ),
+    )
 
 
 def _gated(reader: ConfigReader) -> Mlp:
@@ -155,6 +180,8 @@ FAMILIES: dict[str, Callable[[ConfigReader], Architecture]] = {
     "kimi_k2": _deepseek_v3,
     "kimi_k25": _deepseek_v3,
     "mistral4": _mistral4,
+    "sarvam_mla": _sarvam_mla,
+    "axk1": _axk1,
     "minicpm3": _minicpm3,
     "youtu": _youtu,
 }

@@ -18,9 +18,9 @@ from memplan.architecture.composing import (
 from memplan.architecture.config_reader import ConfigReader
 from memplan.architecture.expert_parts import Experts, Router
 from memplan.architecture.families.experts import CORRECTED, read_experts, runs
-from memplan.architecture.families.state_space import CAVEAT, layer_names, short_convolution
-from memplan.architecture.linear_parts import StateSpace
-from memplan.architecture.parts import Architecture, Attention, HeadTransform, Layer, Linear, Mlp, Norm, Weight
+from memplan.architecture.families.mamba2 import CAVEAT, read_mamba2
+from memplan.architecture.families.state_space import layer_names, short_convolution
+from memplan.architecture.parts import Architecture, Attention, HeadTransform, Layer, Linear, Mlp, Norm
 from memplan.architecture.positions import Rotary
 
 
@@ -97,37 +97,15 @@ def _granitemoehybrid(reader: ConfigReader) -> Architecture:
     if reader.config.get("position_embedding_type") != "rope":
         attention = replace(attention, rotary_dim=0)
     fed = _granite_shared(reader)
+    mamba = read_mamba2(reader, inner=reader.size("mamba_expand", default=2) * reader.size("hidden_size"))
     kinds = {
-        attends: replace(pre_norm_layer(reader, attention if attends else _mamba2(reader), fed), residual_scale=True)
+        attends: replace(pre_norm_layer(reader, attention if attends else mamba, fed), residual_scale=True)
         for attends in (True, False)
     }
     key = "layer_types" if reader.config.get("layer_types") is not None else "layers_block_type"
     names = layer_names(reader, key)
     model = _granite_like(reader, runs(kinds[name in ("attention", "full_attention")] for name in names))
-    return replace(model, caveat=CAVEAT) if any(name == "mamba" for name in names) else model
-
-
-def _mamba2(reader: ConfigReader) -> StateSpace:
-    """Mamba 2 as Bamba and Granite 4 name its sizes."""
-    hidden, heads = reader.size("hidden_size"), reader.size("mamba_n_heads", default=128)
-    inner = reader.size("mamba_expand", default=2) * hidden
-    state = reader.size("mamba_d_state", default=256)
-    width = inner + 2 * reader.size("mamba_n_groups", default=1) * state
-    conv_bias = (Weight("conv1d.bias", (width,), "attention"),) if reader.flag("mamba_conv_bias", True) else ()
-    bias = reader.flag("mamba_proj_bias", False)
-    return StateSpace(
-        name="mamba",
-        inputs=(Linear("in_proj", hidden, inner + width + heads, bias),),
-        output=Linear("out_proj", inner, hidden, bias),
-        width=width,
-        kernel=reader.size("mamba_d_conv", default=4),
-        state=inner * state,
-        others=(
-            *(Weight(name, (heads,), "attention") for name in ("dt_bias", "A_log", "D")),
-            *conv_bias,
-            Weight("norm.weight", (inner,), "norms"),
-        ),
-    )
+    return replace(model, caveat=CAVEAT) if any(name in ("mamba", "linear_attention") for name in names) else model
 
 
 def _lfm2_moe(reader: ConfigReader) -> Architecture:

@@ -10,7 +10,9 @@ from memplan.architecture.config_reader import ConfigReader
 from memplan.architecture.expert_parts import Experts, Router
 from memplan.architecture.families.experts import CORRECTED, after_dense_layers, dense, read_experts, runs, with_shared
 from memplan.architecture.families.latent import read_latent_attention
-from memplan.architecture.linear_parts import Nothing, ShortConvolution, StateSpace
+from memplan.architecture.families.mamba2 import CAVEAT as FUSED
+from memplan.architecture.families.mamba2 import Sizes, read_mamba2
+from memplan.architecture.linear_parts import Mamba, Nothing, ShortConvolution, StateSpace
 from memplan.architecture.parts import Architecture, Layer, Linear, Mlp, Norm, Weight
 from memplan.architecture.positions import Rotary
 from memplan.errors import ConfigError
@@ -56,7 +58,7 @@ def _lfm2(reader: ConfigReader) -> Architecture:
     return compose_decoder(reader, order, tied_default=True)
 
 
-def short_convolution(reader: ConfigReader) -> ShortConvolution:
+def short_convolution(reader: ConfigReader, *, kernel: int = 3) -> ShortConvolution:
     """LFM2's, over the hidden size."""
     hidden, bias = reader.size("hidden_size"), reader.flag("conv_bias", False)
     return ShortConvolution(
@@ -64,32 +66,36 @@ def short_convolution(reader: ConfigReader) -> ShortConvolution:
         inputs=(Linear("in_proj", hidden, 3 * hidden, bias),),
         output=Linear("out_proj", hidden, hidden, bias),
         width=hidden,
-        kernel=reader.size("conv_L_cache", default=3),
+        kernel=reader.size("conv_L_cache", default=kernel),
     )
 
 
-def _jamba(reader: ConfigReader) -> Architecture:
-    hidden, count = reader.size("hidden_size"), reader.size("num_hidden_layers")
-    inner = reader.size("mamba_expand", default=2) * hidden
-    state, rank = reader.size("mamba_d_state", default=16), reader.size("mamba_dt_rank", default=-(-hidden // 16))
-    mamba = StateSpace(
+def _jamba_mixer(reader: ConfigReader) -> Mamba:
+    hidden = reader.size("hidden_size")
+    inner, bias = reader.size("mamba_expand", default=2) * hidden, reader.flag("mamba_proj_bias", False)
+    state, rank = reader.size("mamba_d_state", default=16), _rank(reader, hidden)
+    return Mamba(
         name="mamba",
-        inputs=(Linear("in_proj", hidden, 2 * inner),),
-        inner=(Linear("x_proj", inner, rank + 2 * state), Linear("dt_proj", rank, inner, bias=True)),
-        output=Linear("out_proj", inner, hidden),
+        inputs=(Linear("in_proj", hidden, 2 * inner, bias),),
+        inner=(Linear("x_proj", inner, rank + 2 * state), Linear("dt_proj", rank, inner, bias=True, bypassed=True)),
+        output=Linear("out_proj", inner, hidden, bias),
         width=inner,
         kernel=reader.size("mamba_d_conv", default=4),
         state=inner * state,
-        others=(
-            Weight("A_log", (inner, state), "attention"),
-            Weight("D", (inner,), "attention"),
-            Weight("conv1d.bias", (inner,), "attention"),
-            *(
-                Weight(name, (size,), "norms")
-                for name, size in (("dt_norm", rank), ("b_norm", state), ("c_norm", state))
-            ),
-        ),
+        state_size=state,
+        conv_bias=reader.flag("mamba_conv_bias", True),
+        norms="with_gain",
     )
+
+
+def _rank(reader: ConfigReader, hidden: int) -> int:
+    """The width of time steps before they are widened; older configs say "auto"."""
+    auto = -(-hidden // 16)
+    return auto if reader.config.get("mamba_dt_rank") == "auto" else reader.size("mamba_dt_rank", default=auto)
+
+
+def _jamba(reader: ConfigReader) -> Architecture:
+    mamba, count = _jamba_mixer(reader), reader.size("num_hidden_layers")
     attention = replace(read_attention(reader, qkv_bias=False, out_bias=False, default_kv_heads=8), rotary_dim=0)
     router = Router(name="router", normalised=False, scores_in_input_dtype=True)
     experts = read_experts(reader, router, count="num_experts", width="intermediate_size", adapter_names="none")
@@ -102,7 +108,7 @@ def _jamba(reader: ConfigReader) -> Architecture:
     period = reader.size("attn_layer_period", default=8), reader.size("expert_layer_period", default=2)
     offset = reader.whole("attn_layer_offset", 4), reader.whole("expert_layer_offset", 1)
     order = runs(kinds[i % period[0] == offset[0], i % period[1] == offset[1]] for i in range(count))
-    return replace(compose_decoder(reader, order), caveat=CAVEAT)
+    return replace(compose_decoder(reader, order), caveat=FUSED)
 
 
 _NEMOTRON = {"M": "mamba", "E": "moe", "*": "attention", "-": "mlp"}
@@ -110,17 +116,37 @@ _NEMOTRON_NEWER = {"linear_attention": "mamba", "full_attention": "attention"}
 """What transformers 5.24 writes for them."""
 
 
+_NEMOTRON_SIZES = Sizes(
+    name="mixer",
+    heads=("mamba_num_heads", 128),
+    head_dim=("mamba_head_dim", 64),
+    groups=("n_groups", 8),
+    state=("ssm_state_size", 128),
+    kernel=("conv_kernel", 4),
+    chunk=("chunk_size", 128),
+    bias="use_bias",
+    conv_bias="use_conv_bias",
+)
+
+
 def _nemotron_h(reader: ConfigReader) -> Architecture:
     hidden = reader.size("hidden_size")
+    inner = reader.size("mamba_num_heads", default=128) * reader.size("mamba_head_dim", default=64)
     pattern = reader.config.get("hybrid_override_pattern")
     names = [_NEMOTRON.get(one, "mlp") for one in pattern] if isinstance(pattern, str) else None
     if names is None:
         names = [str(one) for one in reader.listed("layers_block_type") or ()]
     attention = read_attention(_with_head_dim(reader), qkv_bias=False, out_bias=False, default_kv_heads=8)
     attention = replace(attention, rotary_dim=0)
-    norm, nothing = Norm("norm", "rms", hidden), Nothing(name="none", inputs=(), output=Linear("none", hidden, hidden))
+    # The gain is cast to fp32, as Gemma's is.
+    norm, nothing = (
+        Norm("norm", "gemma_rms", hidden),
+        Nothing(name="none", inputs=(), output=Linear("none", hidden, hidden)),
+    )
     layers: dict[str, Layer] = {
-        "mamba": Layer(attention=_mamba2(reader), mlp=None, attention_norm=norm, mlp_norm=None),
+        "mamba": Layer(
+            attention=read_mamba2(reader, _NEMOTRON_SIZES, inner=inner), mlp=None, attention_norm=norm, mlp_norm=None
+        ),
         "attention": Layer(attention=attention, mlp=None, attention_norm=norm, mlp_norm=None),
     }
     if "mlp" in names:
@@ -133,32 +159,14 @@ def _nemotron_h(reader: ConfigReader) -> Architecture:
         words = f"found {shown(wrong)}; allowed are {', '.join(_NEMOTRON.values())}" if names else "it names no layer"
         raise ConfigError(words, place=f"{reader.place}.layers_block_type")
     order = runs(layers[name] for name in names)
-    return replace(compose_decoder(reader, order), caveat=CAVEAT)
+    model = replace(compose_decoder(reader, order, norm="gemma_rms"), wide_logits=True)
+    return replace(model, caveat=FUSED) if "mamba" in names else model
 
 
 def _with_head_dim(reader: ConfigReader) -> ConfigReader:
     """Older configs call it attention_head_dim; with neither, transformers takes 128."""
     width = reader.config.get("head_dim") or reader.config.get("attention_head_dim") or 128
     return ConfigReader({**reader.config, "head_dim": width})
-
-
-def _mamba2(reader: ConfigReader) -> StateSpace:
-    hidden, heads = reader.size("hidden_size"), reader.size("mamba_num_heads", default=128)
-    inner = heads * reader.size("mamba_head_dim", default=64)
-    width = inner + 2 * reader.size("n_groups", default=8) * reader.size("ssm_state_size", default=128)
-    return StateSpace(
-        name="mixer",
-        inputs=(Linear("in_proj", hidden, inner + width + heads),),
-        output=Linear("out_proj", inner, hidden),
-        width=width,
-        kernel=reader.size("conv_kernel", default=4),
-        state=inner * reader.size("ssm_state_size", default=128),
-        others=(
-            *(Weight(name, (heads,), "attention") for name in ("dt_bias", "A_log", "D")),
-            Weight("conv1d.bias", (width,), "attention"),
-            Weight("norm.weight", (inner,), "norms"),
-        ),
-    )
 
 
 def _plain(reader: ConfigReader, name: str, width: int) -> Mlp:

@@ -57,14 +57,26 @@ def attention(ctx: Context, spec: Attention, x: Tensor) -> Tensor:
             output = op.copied(ctx.tape, output)
         output = op.view(output, (ctx.batch, ctx.sequence, spec.heads * spec.value_dim))
         if gate is not None:
-            opened = op.pointwise_by_output(ctx.tape, gate, "gate of the output")
-            output = op.mul(ctx.tape, output, opened, role_a="attention output", role_b="gate of the output")
-            del opened
+            output = _opened(ctx, spec, output, gate)
         output = ctx.norm(spec.inner_norm, output, spec.name)
         result = ctx.linear(spec.output, output, spec.name)
         if spec.scores == "bloom":
             ctx.attention_locals += [q, k, v, result, *held]
         return result
+
+
+def _opened(ctx: Context, spec: Attention, output: Tensor, gate: Tensor) -> Tensor:
+    """What attention gives, times what its gate opens: a number for each value, or for each head."""
+    tape = ctx.tape
+    if spec.softplus_gate:
+        opened = op.to(tape, op.pointwise(tape, op.to(tape, gate, "fp32"), "gate of the output"), output.dtype)
+    else:
+        opened = op.pointwise_by_output(tape, gate, "gate of the output")
+    if spec.gate is None or spec.gate.outputs == output.shape[-1]:
+        return op.mul(tape, output, opened, role_a="attention output", role_b="gate of the output")
+    by_head = op.view(output, (ctx.batch, ctx.sequence, spec.heads, spec.value_dim))
+    opened = op.view(opened, (ctx.batch, ctx.sequence, spec.heads, 1))
+    return op.view(op.mul_by_row_scalar(tape, by_head, opened), output.shape)
 
 
 def _heads(
@@ -99,12 +111,15 @@ def _heads(
         if norm is not None:
             y = ctx.norm(norm, op.view(y, split) if over_heads else y, spec.name)
         shape = (ctx.batch, count, ctx.sequence, spec.value_dim if index == 2 else spec.head_dim)
-        if index == 2 and spec.scaled_values:
-            y = op.times(tape, y)
         # Gradients come back head by head where rotary positions made new tensors, and are put in token order.
         rotated = index < 2 and spec.rotary_dim > 0
         copies = rotated and not over_heads and spec.rotary.form != "complex"
-        parts.append(op.view_with_copied_gradient(tape, y, shape) if copies else op.view(y, shape))
+        y = op.view_with_copied_gradient(tape, y, shape) if copies else op.view(y, shape)
+        if (index, spec.scaled) in ((1, "keys"), (2, "values")):
+            y = op.times(tape, y)
+        parts.append(y)
+    if spec.gate is not None:
+        gate = ctx.linear(spec.gate, x, spec.name)
     return parts[0], parts[1], parts[2], gate
 
 

@@ -10,7 +10,15 @@ from memplan.memory.tape import Grads, Parameter, Tape, Tensor, given
 
 
 def causal_convolution(
-    ctx: Context, name: str, x: Tensor, width: int, kernel: int, *, activated: bool = True, in_order: bool = False
+    ctx: Context,
+    name: str,
+    x: Tensor,
+    width: int,
+    kernel: int,
+    *,
+    activated: bool = True,
+    in_order: bool = False,
+    biased: bool = False,
 ) -> Tensor:
     """Each channel over its last positions, padded on both sides and cut, then silu.
 
@@ -20,16 +28,26 @@ def causal_convolution(
     weight = ctx.parameter(f"{name}.weight", (width, 1, kernel))
     shape = (ctx.batch, width, ctx.sequence)
     turned = op.view(x, shape) if in_order else op.view_with_copied_gradient(tape, x, shape)
-    padded = _convolved(tape, turned, weight, (ctx.batch, width, ctx.sequence + kernel - 1))
+    bias = ctx.parameter(f"{name}.bias", (width,)) if biased else None
+    padded = _convolved(tape, turned, weight, bias, (ctx.batch, width, ctx.sequence + kernel - 1))
     output = sliced(tape, padded, shape)
     if activated:
         output = op.pointwise(tape, output, "convolved")
     return op.view(output, (ctx.batch, ctx.sequence, width))
 
 
-def _convolved(tape: Tape, x: Tensor, weight: Parameter, shape: tuple[object, ...]) -> Tensor:
+def as_weights_and_back(ctx: Context, x: Tensor) -> Tensor:
+    """The convolution's input is cast to its weights' dtype, and under autocast cast back: a copy of its own."""
+    wide = op.to(ctx.tape, x, ctx.setup.unpacked_dtype)
+    return wide if ctx.tape.autocast is None else op.to(ctx.tape, wide, ctx.tape.autocast)
+
+
+def _convolved(tape: Tape, x: Tensor, weight: Parameter, bias: Parameter | None, shape: tuple[object, ...]) -> Tensor:
     w: Parameter | Tensor = weight
+    b: Parameter | Tensor | None = bias
     if tape.autocast is not None:
+        if bias is not None:
+            b = weight_cast(tape, bias, tape.autocast)
         x, w = op.to(tape, x, tape.autocast), weight_cast(tape, weight, tape.autocast)
     trains, needs = tape.needs_grad(w), tape.needs_grad(x)
     kept = tape.keep(x, "input of the convolution") if trains or needs else None
@@ -38,16 +56,17 @@ def _convolved(tape: Tape, x: Tensor, weight: Parameter, shape: tuple[object, ..
     output = tape.new(shape, x.dtype)
     if not (trains or needs):
         return output
-    before, w_shape = x.shape, weight.shape
+    before, w_shape, bias_trains = x.shape, weight.shape, tape.needs_grad(b)
 
     def run(grads: list[Tensor | None]) -> Grads:
         held, dtype = kept, given(grads).dtype
         grad_x = tape.new(before, dtype) if needs else None
         grad_w = tape.new(w_shape, dtype) if trains else None
+        grad_b = tape.new(w_shape[:1], dtype) if bias_trains else None
         del held
-        return grad_x, grad_w
+        return grad_x, grad_w, grad_b
 
-    return tape.record(output, (x, w), run)
+    return tape.record(output, (x, w, b), run)
 
 
 def plus_parameter(tape: Tape, x: Tensor, bias: Parameter) -> Tensor:

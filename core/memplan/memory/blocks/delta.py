@@ -22,10 +22,14 @@ def gated_delta(ctx: Context, spec: GatedDelta, x: Tensor) -> Tensor:
         mixed = causal_convolution(ctx, f"{spec.name}.conv1d", mixed, spec.mixed_width, spec.kernel)
         q, k, v = _heads(ctx, spec, mixed)
         beta = op.pointwise_by_output(tape, b, "beta")
+        if spec.apart:
+            beta = op.times(tape, beta)
         decay = _decay(ctx, spec, a)
         rule = _one_token if ctx.past else chunked_rule
         output = rule(ctx, spec, q, k, v, beta, decay)
         state(ctx, ((ctx.batch, spec.value_heads, spec.key_dim, spec.value_dim), "fp32"))
+        if spec.apart:
+            z = ctx.linear(spec.inputs[-1], x, spec.name)
         width = (ctx.batch * ctx.sequence * spec.value_heads, spec.value_dim)
         output = _gated_norm(ctx, spec, op.view(output, width), op.view(z, width))
         output = op.view(output, (ctx.batch, ctx.sequence, spec.value_heads * spec.value_dim))
@@ -55,6 +59,10 @@ def _one_token(ctx: Context, spec: GatedDelta, q: Tensor, k: Tensor, v: Tensor, 
 def _projected(ctx: Context, spec: GatedDelta, x: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor, tuple[Tensor, ...]]:
     """Queries, keys and values side by side; gates; learning rates; decays; and what the module holds beside them."""
     tape, rows = ctx.tape, (ctx.batch, ctx.sequence)
+    if spec.apart:
+        mixed = joined(tape, [ctx.linear(linear, x, spec.name) for linear in spec.inputs[:3]])
+        b, a = (ctx.linear(linear, x, spec.name) for linear in spec.inputs[3:5])
+        return mixed, mixed, b, a, ()
     if not spec.fused:
         mixed, z, b, a = (ctx.linear(linear, x, spec.name) for linear in spec.inputs)
         return mixed, z, b, a, ()
@@ -80,7 +88,7 @@ def _decay(ctx: Context, spec: GatedDelta, a: Tensor) -> Tensor:
     """-exp(A) * softplus(a + bias), in fp32."""
     tape = ctx.tape
     heads = (spec.value_heads,)
-    rate = ctx.parameter(f"{spec.name}.A_log", heads)
+    rate = ctx.parameter(f"{spec.name}.A_log", heads, dtype="fp32" if spec.decays_in_fp32 else None)
     bias = ctx.parameter(f"{spec.name}.dt_bias", heads)
     shifted = plus_parameter(tape, op.to(tape, a, "fp32"), bias)
     return op.scale(tape, op.pointwise(tape, shifted, "softplus input"), exponential_of(tape, rate))

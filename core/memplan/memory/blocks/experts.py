@@ -40,6 +40,8 @@ def experts(ctx: Context, spec: Experts, x: Tensor) -> Tensor:
     with tape.inside(f"{name}.experts"):
         result = run_experts(ctx, spec, read, scores, tokens)
     del read
+    if spec.scaled:
+        result = op.times(tape, result)
     if around:
         result = ctx.linear(around[1], result, name)
     if spec.shared is not None and not spec.shared_first:

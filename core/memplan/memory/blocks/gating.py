@@ -101,15 +101,15 @@ def clamped_gate(tape: Tape, fused: Tensor) -> Tensor:
     """GPT-OSS's: (up + 1) * gate * sigmoid(1.702 * gate), both clamped; gate and up are every other column."""
     half = (*fused.shape[:-1], fused.shape[-1] // 2)
     gate, up = sliced(tape, fused, half), sliced(tape, fused, half)
-    gate = _clamped(tape, gate, sides=1)
-    up = _clamped(tape, up, sides=2)
+    gate = clamped(tape, gate, sides=1)
+    up = clamped(tape, up, sides=2)
     opened = op.pointwise_by_output(tape, op.times(tape, gate), "sigmoid")
     glu = op.mul(tape, gate, opened, role_a="gate", role_b="sigmoid")
     del opened
     return op.mul(tape, op.plus_constant(tape, up), glu, role_a="up + 1", role_b="gate * sigmoid")
 
 
-def _clamped(tape: Tape, x: Tensor, *, sides: int) -> Tensor:
+def clamped(tape: Tape, x: Tensor, *, sides: int) -> Tensor:
     """x no further than a limit on one side or two; keeps x."""
     needs = tape.needs_grad(x)
     kept = tape.keep(x, "before the limit") if needs else None

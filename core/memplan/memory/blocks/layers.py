@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from memplan.architecture.expert_parts import Experts
 from memplan.architecture.latent_parts import LatentAttention
-from memplan.architecture.linear_parts import GatedDelta, Nothing, ShortConvolution, StateMixer, StateSpace
+from memplan.architecture.linear_parts import (
+    Beside,
+    GatedDelta,
+    Mamba,
+    Mamba2,
+    Nothing,
+    ShortConvolution,
+    StateMixer,
+    StateSpace,
+)
 from memplan.architecture.parts import Attention, Layer, Mlp
 from memplan.architecture.shared_parts import Streams
 from memplan.memory import operations as op
@@ -16,6 +25,8 @@ from memplan.memory.blocks.delta import gated_delta
 from memplan.memory.blocks.experts import experts
 from memplan.memory.blocks.gating import activation
 from memplan.memory.blocks.latent import latent_attention
+from memplan.memory.blocks.mamba import mamba
+from memplan.memory.blocks.mamba2 import mamba2
 from memplan.memory.blocks.mlp import mlp
 from memplan.memory.blocks.sharing import by_own_input, times_in_place, with_own_input
 from memplan.memory.blocks.state_space import short_convolution, state_space
@@ -72,7 +83,7 @@ def _serial_layer(ctx: Context, spec: Layer, x: Tensor) -> Tensor:
     if isinstance(spec.attention, Nothing):
         return op.add(tape, x, feed_forward(ctx, spec.mlp, ctx.norm(spec.mlp_norm, x)))
     if spec.mlp is None:
-        return op.add(tape, x, mixer(ctx, spec.attention, ctx.norm(spec.attention_norm, x)))
+        return _mixer_alone(ctx, spec, x)
     residual = x
     x = ctx.norm(None if spec.post_norm else spec.attention_norm, x)
     normed = x if spec.holds_norm != "no" else None
@@ -95,6 +106,15 @@ def _serial_layer(ctx: Context, spec: Layer, x: Tensor) -> Tensor:
     x = _added(ctx, spec, residual, x)
     del attended, normed
     return ctx.norm(spec.mlp_norm if spec.post_norm else None, x)
+
+
+def _mixer_alone(ctx: Context, spec: Layer, x: Tensor) -> Tensor:
+    """A layer without a feed-forward block. Mamba's residual is in fp32, and its norm reads a cast of it."""
+    tape, mixed = ctx.tape, spec.attention
+    if not (isinstance(mixed, StateSpace) and mixed.wide_residual):
+        return op.add(tape, x, mixer(ctx, mixed, ctx.norm(spec.attention_norm, x)))
+    normed = ctx.norm(spec.attention_norm, op.to(tape, x, ctx.setup.norms_dtype or ctx.setup.unpacked_dtype))
+    return op.add(tape, op.to(tape, x, "fp32"), mixer(ctx, mixed, normed))
 
 
 def _layer_of_streams(ctx: Context, spec: Layer, streams: Streams, x: Tensor) -> Tensor:
@@ -151,12 +171,27 @@ def _mixer(ctx: Context, spec: Attention | LatentAttention | StateMixer, x: Tens
         return gated_delta(ctx, spec, x)
     if isinstance(spec, ShortConvolution):
         return short_convolution(ctx, spec, x)
+    if isinstance(spec, Beside):
+        return _beside(ctx, spec, x)
+    if isinstance(spec, Mamba2):
+        return mamba2(ctx, spec, x)
+    if isinstance(spec, Mamba):
+        return mamba(ctx, spec, x)
     if isinstance(spec, StateSpace):
         return state_space(ctx, spec, x)
     if isinstance(spec, LatentAttention):
         return latent_attention(ctx, spec, x)
     assert isinstance(spec, Attention), "the other kinds have blocks of their own"
     return attention(ctx, spec, x)
+
+
+def _beside(ctx: Context, spec: Beside, x: Tensor) -> Tensor:
+    """Both are names of the layer's function, and live until it is through."""
+    tape = ctx.tape
+    states = op.times(tape, mamba2(ctx, spec.states, x))
+    attended = op.times(tape, attention(ctx, spec.attention, op.times(tape, x)))
+    ctx.layer_locals += [states, attended]
+    return op.add(tape, states, attended)
 
 
 def _fed(ctx: Context, spec: Mlp | Experts | None, given: list[Tensor]) -> Tensor:

@@ -70,7 +70,9 @@ def _head_weights(ctx: Context, architecture: Architecture) -> tuple[Parameter, 
 
 def _logits(ctx: Context, architecture: Architecture, x: Tensor) -> Tensor:
     tape = ctx.tape
-    logits = products.linear(tape, x, *_head_weights(ctx, architecture))
+    weight, bias = _head_weights(ctx, architecture)
+    x = op.to(tape, x, weight.dtype) if architecture.wide_logits else x
+    logits = products.linear(tape, x, weight, bias)
     logits = ctx.with_adapter(architecture.head, x, logits, architecture.head.name)
     if architecture.logits_scale:
         logits = op.times(tape, logits)
@@ -79,7 +81,7 @@ def _logits(ctx: Context, architecture: Architecture, x: Tensor) -> Tensor:
         logits = op.pointwise_by_output(tape, logits, "capped logits")
         logits = op.times(tape, logits)
     upcasts = ctx.setup.stack.upcasts_in_model and not architecture.loss_was_narrow
-    return op.to(tape, logits, "fp32") if upcasts else logits
+    return op.to(tape, logits, "fp32") if upcasts or architecture.wide_logits else logits
 
 
 def _next_token_logits(ctx: Context, architecture: Architecture, x: Tensor) -> tuple[Tensor, Tensor]:

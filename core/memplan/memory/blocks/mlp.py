@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memplan.architecture.parts import Mlp
+from memplan.architecture.parts import Linear, Mlp
 from memplan.architecture.shared_parts import NamedMlp
 from memplan.memory import operations as op
 from memplan.memory.blocks.context import Context
@@ -26,6 +26,8 @@ def mlp(ctx: Context, spec: Mlp, x: Tensor) -> Tensor:
         with tape.inside(f"{name}.act"):
             x = _activated(ctx, spec, x)
         return _ended(ctx, spec, x)
+    if spec.scaled:
+        return _scaled(ctx, spec, spec.gate, x)
     gate = ctx.linear(spec.gate, x, name)
     if spec.sparse:
         gate = _above_cutoff(tape, gate)
@@ -44,6 +46,18 @@ def mlp(ctx: Context, spec: Mlp, x: Tensor) -> Tensor:
 def _ended(ctx: Context, spec: Mlp, x: Tensor) -> Tensor:
     """The last matrix, behind its norm if there is one."""
     return ctx.linear(spec.down, ctx.norm(spec.inner_norm, x, spec.name), spec.name)
+
+
+def _scaled(ctx: Context, spec: Mlp, gate: Linear, x: Tensor) -> Tensor:
+    """down(up(x) * act(gate(x) * number)) * number."""
+    tape, name = ctx.tape, spec.name
+    up = ctx.linear(spec.up, x, name)
+    opened = op.times(tape, ctx.linear(gate, x, name))
+    with tape.inside(f"{name}.act"):
+        opened = activation(tape, opened, spec.activation)
+        product = op.mul(tape, up, opened, role_a="up", role_b="act(gate)")
+    del up, opened
+    return op.times(tape, ctx.linear(spec.down, product, name))
 
 
 def _above_cutoff(tape: Tape, x: Tensor) -> Tensor:

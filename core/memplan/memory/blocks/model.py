@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Generic, TypeVar
 
 from memplan.architecture.latent_parts import LatentAttention
+from memplan.architecture.linear_parts import Beside, StateMixer
 from memplan.architecture.parts import Architecture, Attention, Layer, Table
 from memplan.architecture.positions import rotary_tables
 from memplan.memory import operations as op
@@ -157,6 +158,8 @@ def _biases_by_distance(ctx: Context, spec: Attention, tape: Tape, dtype: str) -
 
 def _mask(ctx: Context, layers: Sequence[Layer], window: int | None, tape: Tape, dtype: str) -> Tensor | None:
     """A mask where the kernel can not work it out: eager attention always, sdpa from a full sliding window on."""
+    if all(isinstance(layer.attention, StateMixer) and not isinstance(layer.attention, Beside) for layer in layers):
+        return None
     own, square = {layer.attention.scores for layer in layers}, (ctx.sequence, ctx.keys(window))
     for layer in layers:
         if isinstance(layer.attention, Attention) and layer.attention.alibi:

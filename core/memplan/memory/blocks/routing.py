@@ -32,10 +32,10 @@ def _routed(ctx: Context, spec: Experts, flat: Tensor, tokens: Size) -> tuple[Te
         case "top_softmax":
             values = top(tape, logits, of_token)
             values = products.softmax(tape, values, values.dtype if router.bias else "fp32")
+        case "top_sigmoid":
+            values = op.pointwise_by_output(tape, _chosen(tape, logits, of_token), "sigmoid of logits")
         case "sparse_mixer":
             values = _of_two_draws(tape, logits)
-        case _:
-            raise AssertionError(f"{router.scores} has a block of its own")
     if router.normalised:
         values = divided_by_sum(tape, values, guarded=router.guarded)
     if router.scaled:
@@ -45,10 +45,11 @@ def _routed(ctx: Context, spec: Experts, flat: Tensor, tokens: Size) -> tuple[Te
 
 def _logits(ctx: Context, spec: Experts, flat: Tensor, tokens: Size) -> Tensor:
     tape, router, name = ctx.tape, spec.router, f"{spec.name}.{spec.router.name}"
-    module = ctx.setup.router_module(spec)
-    if module is not None:
-        return ctx.linear(module, flat, spec.name)
+    module = ctx.setup.router_module(spec) or spec.router_linear()
     held_in = "fp32" if router.held_in_fp32 else None
+    if module is not None:
+        ctx.parameter(f"{spec.name}.{module.name}.weight", (module.outputs, module.inputs), dtype=held_in)
+        return ctx.linear(module, op.to(tape, flat, "fp32") if router.fp32 else flat, spec.name)
     weight = prepared(ctx, spec, f"{router.name}.weight", (spec.count, spec.hidden), ctx.setup.rank, dtype=held_in)()
     bias = ctx.parameter(f"{name}.bias", (spec.count,)) if router.bias else None
     if router.fp32:
@@ -98,6 +99,14 @@ def _of_sigmoid(tape: Tape, router: Router, logits: Tensor, picked: tuple[Size, 
         corrected = tape.new(scores.shape, "fp32")
     values = _gathered(tape, scores, picked)
     del corrected, mask
+    return values
+
+
+def _chosen(tape: Tape, logits: Tensor, shape: tuple[Size, ...]) -> Tensor:
+    """Logits where the corrected ones are largest (Kolibri)."""
+    corrected = tape.new(logits.shape, "fp32")
+    values = _gathered(tape, logits, shape)
+    del corrected
     return values
 
 
