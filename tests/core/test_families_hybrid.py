@@ -21,7 +21,7 @@ KNOWN_GAPS: dict[str, float] = {
 """Cases that are further off than `DRIFT`, each with how far and, where it is known, why."""
 SCANNED = {*mamba.FAMILIES, *mamba2.FAMILIES, "granitemoehybrid", "jamba", "nemotron_h"}
 """With layers of Mamba, for which devices have kernels of their own."""
-OWN = {*SCANNED, *experts_recent.FAMILIES, "olmo_hybrid", "sarvam_mla", "axk1", "lfm3"}
+OWN = {*SCANNED, *experts_recent.FAMILIES, "olmo_hybrid", "sarvam_mla", "axk1", "lfm3", "granitemoe_swa"}
 
 
 @pytest.mark.parametrize("case", CASES, ids=by_id)

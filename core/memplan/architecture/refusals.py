@@ -28,7 +28,7 @@ _FAR = {
     " xlm-roberta-xl xlnet xmod",
     _HALF: "bart bigbird_pegasus blenderbot blenderbot-small marian mbart mvp pegasus plbart prophetnet trocr",
     _UNLIKE: "blt cpmant ctrl doge dory gpt_neox_japanese hrm_text reformer"
-    " aria aria_text axk2 bailing_hybrid beam deepseek_v4 dots3_note dots3_note_text flint granitemoe_swa hy_v4 inkling"
+    " axk2 bailing_hybrid beam deepseek_v4 dots3_note dots3_note_text flint hy_v4 inkling"
     " inkling_text inkling2 inkling2_text inkling2_loop inkling2_loop_text jetmoe lara_mini longcat_flash minimax_m3_vl"
     " minimax_m3_vl_text phi4_multimodal qwen4_exp qwen4_exp_text recurrent_gemma rwkv xlstm zamba zamba2 zaya",
     _SOUND: "moshi musicgen musicgen_melody",

@@ -15,7 +15,7 @@ from memplan.architecture.composing import (
     sliding_layers,
 )
 from memplan.architecture.config_reader import ConfigReader
-from memplan.architecture.expert_parts import Experts, Router
+from memplan.architecture.expert_parts import Experts, Router, Scores
 from memplan.architecture.families.experts import (
     CORRECTED,
     after_dense_layers,
@@ -25,7 +25,7 @@ from memplan.architecture.families.experts import (
     read_experts,
     with_shared,
 )
-from memplan.architecture.parts import Architecture, Attention, Layer, Linear, Norm
+from memplan.architecture.parts import Architecture, Attention, Layer, Linear, Mlp, Norm, NormKind
 from memplan.architecture.positions import Rotary
 
 _COUNTS = ("num_experts", "num_local_experts", "n_routed_experts")
@@ -220,6 +220,56 @@ def _kolibri(reader: ConfigReader) -> Architecture:
     return compose_decoder(reader, runs_of(layers[one] for one in slides))
 
 
+def _aria(reader: ConfigReader) -> Architecture:
+    """Experts held as (experts, inputs, outputs), beside shared ones."""
+    own = {"moe_num_experts": 8, "moe_topk": 2, "moe_num_shared_experts": 2}
+    reader = ConfigReader({**own, **reader.config}, reader.place)
+    bias = reader.flag("attention_bias", False)
+    attention = read_attention(reader, qkv_bias=bias, out_bias=bias)
+    router = Router(name="router", scores="top_softmax", normalised=False, scores_in_input_dtype=True)
+    experts = read_experts(
+        reader,
+        router,
+        count="moe_num_experts",
+        width="intermediate_size",
+        per_token="moe_topk",
+        adapter_names="none",
+    )
+    experts = with_shared(reader, replace(experts, transposed=True), "moe_num_shared_experts")
+    return compose_sparse(reader, attention, experts)
+
+
+def _cohere2_moe(reader: ConfigReader) -> Architecture:
+    """Cohere's layers, in which attention and experts read the same norm; full layers turn nothing."""
+    hidden, count, bias = (
+        reader.size("hidden_size"),
+        reader.size("num_hidden_layers"),
+        reader.flag("attention_bias", False),
+    )
+    turned = replace(read_attention(reader, qkv_bias=bias, out_bias=bias), rotary=Rotary(pairs=True, fp32_heads=True))
+    window, norm = reader.optional_size("sliding_window", 4096), _cohere_norm(reader)
+    largest: Scores = "top_softmax" if reader.text("expert_selection_fn", "softmax") == "softmax" else "top_sigmoid"
+    normalised = largest == "top_sigmoid" and reader.flag("norm_topk_prob", False)
+    router = Router(scores=largest, normalised=normalised, scores_in_input_dtype=True)
+    experts = with_shared(reader, _sizes(reader, router, width="intermediate_size"), "num_shared_experts")
+    wide = reader.size("prefix_dense_intermediate_size", default=reader.size("intermediate_size"))
+    fed: dict[bool, Experts | Mlp] = {True: experts, False: dense(reader, wide, experts)}
+    prefix_turns = reader.size("prefix_dense_sliding_window_pattern", default=1) == 1
+    layers = []
+    slides, sparse = sliding_layers(reader, lambda index: bool((index + 1) % 4)), after_dense_layers(reader)
+    for index in range(count):
+        turns = slides[index] or (prefix_turns and not sparse[index])
+        attention = replace(turned, window=window if slides[index] else None, rotary_dim=turned.rotary_dim * turns)
+        name = Norm("input_layernorm", norm, hidden)
+        layer = Layer(attention=attention, mlp=fed[sparse[index]], attention_norm=name, mlp_norm=None)
+        layers.append(replace(layer, parallel=True, residual_first=True))
+    return compose_decoder(reader, runs_of(layers), norm=norm, tied_default=True, logits_scale=True)
+
+
+def _cohere_norm(reader: ConfigReader) -> NormKind:
+    return "centred" if reader.config.get("rms_norm_eps") is None else "rms"
+
+
 def _sarvam_moe(reader: ConfigReader) -> Architecture:
     """GLM 4.5's modules, with norms of queries and keys, and whole heads turned."""
     own = {"use_qk_norm": True, "partial_rotary_factor": 1.0}
@@ -237,5 +287,7 @@ FAMILIES: dict[str, Callable[[ConfigReader], Architecture]] = {
     "hunyuan_v1_moe": _hunyuan_moe,
     "sarvam_moe": _sarvam_moe,
     "kolibri1": _kolibri,
+    "cohere2_moe": _cohere2_moe,
+    "aria_text": _aria,
 }
 """Model types with a composition of their own."""

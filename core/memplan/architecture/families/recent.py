@@ -18,6 +18,7 @@ from memplan.architecture.composing import (
 from memplan.architecture.config_reader import ConfigReader
 from memplan.architecture.expert_parts import Experts, Router
 from memplan.architecture.families.experts import CORRECTED, read_experts, runs
+from memplan.architecture.families.llama_relatives import FAMILIES as LLAMA_RELATIVES
 from memplan.architecture.families.mamba2 import CAVEAT, read_mamba2
 from memplan.architecture.families.state_space import layer_names, short_convolution
 from memplan.architecture.parts import Architecture, Attention, HeadTransform, Layer, Linear, Mlp, Norm
@@ -88,6 +89,15 @@ def _granitemoeshared(reader: ConfigReader) -> Architecture:
     attention = read_attention(reader, qkv_bias=bias, out_bias=bias)
     layer = replace(pre_norm_layer(reader, attention, _granite_shared(reader)), residual_scale=True)
     return _granite_like(reader, ((layer, reader.size("num_hidden_layers")),))
+
+
+def _granitemoe_swa(reader: ConfigReader) -> Architecture:
+    """Granite whose layers mostly slide, with experts beside a shared one; not tied unless the config says so."""
+    fed = _granite_shared(reader)
+    kv_heads = reader.config.get("num_key_value_heads") or reader.size("num_attention_heads")
+    own = {"tie_word_embeddings": False, **reader.config, "num_key_value_heads": kv_heads}
+    model = LLAMA_RELATIVES["granite_swa"](ConfigReader(own, reader.place))
+    return replace(model, layers=tuple((replace(layer, mlp=fed), count) for layer, count in model.layers))
 
 
 def _granitemoehybrid(reader: ConfigReader) -> Architecture:
@@ -217,6 +227,7 @@ FAMILIES: dict[str, Callable[[ConfigReader], Architecture]] = {
     "hunyuan_v1_dense": _hunyuan_dense,
     "granitemoeshared": _granitemoeshared,
     "granitemoehybrid": _granitemoehybrid,
+    "granitemoe_swa": _granitemoe_swa,
     "lfm2_moe": _lfm2_moe,
     "modernbert-decoder": _modernbert_decoder,
 }
