@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memplan.estimate import estimate
 from memplan.memory import operations as op
 from memplan.memory import products
 from memplan.memory.peak import Peak, peak_of
@@ -17,6 +18,8 @@ from memplan.memory.storage import ACTIVATIONS, Meter, Storage
 from memplan.memory.summits import Course
 from memplan.memory.symbols import Symbol, Symbols, counted, digits
 from memplan.memory.tape import Parameter, Tape
+from memplan.plan.scenario import Scenario
+from tests.core.truth_cases import cases
 
 WIDTH, WINDOW = 96, 300
 STEPS = ("linear", "silu", "square", "cast", "mean", "dropout", "windowed", "chunked")
@@ -147,3 +150,12 @@ def test_moments_that_another_exceeds_at_every_size_are_left_out() -> None:
         for size in (512 * number * symbols.sequence**2, 512 * number * 2000 * symbols.sequence):
             Storage(recorder, recorder.size(size), ACTIVATIONS)
     assert len(Course(recorder, symbols).summits(*recorder.span())) == 2
+
+
+def test_a_size_of_nothing_is_nothing_at_every_sequence() -> None:
+    """The gated delta rule has one state less than chunks: none where the first walk had one chunk."""
+    config = next(case["model"] for case in cases("families_hybrid.json") if case["id"] == "olmo_hybrid, full")
+    for checkpointing, sequence in (("none", 1), ("full", 1), ("none", 300), ("full", 300)):
+        training = {"weights_dtype": "fp32", "autocast": "bf16", "checkpointing": checkpointing}
+        scenario = {"model": {"config": config}, "training": {**training, "sequence_length": sequence}}
+        assert estimate(Scenario.model_validate(scenario)).bytes.peak > 0

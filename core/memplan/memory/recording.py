@@ -36,7 +36,7 @@ class Recording(Generic[Walk]):
         places = {monomial: place for place, monomial in enumerate(self._monomials)}
         self._sizes = tuple(tuple((places[one], number) for one, number in terms.items()) for terms in polynomials)
         self._constant = tuple(all(one == Monomial(0, 0, ()) for one in terms) for terms in polynomials)
-        self._products = tuple(terms[0] for terms in self._sizes)
+        self._products = tuple(terms[0] if terms else (0, 0) for terms in self._sizes)  # nothing takes nothing
         self._sums = tuple((place, terms) for place, terms in enumerate(self._sizes) if len(terms) > 1)
         self.course = Course(recorder, symbols)
         self._counts_of: dict[int, Counts] = {}
