@@ -29,6 +29,7 @@ FIELD_TOPICS: dict[str, str] = {
     "training.gradient_accumulation": "levers#smaller-batch",
     "training.sequence_length": "levers#shorter-sequence",
     "training.checkpointing": "levers#checkpointing",
+    "training.checkpoint_every": "levers#checkpointing",
     "training.attention": "levers#flash-attention",
     "training.loss": "levers#fused-loss",
     "training.kernels": "method#other-training-stacks",
