@@ -64,6 +64,8 @@ SHARDED = st.fixed_dictionaries(
 )
 
 
+FLATTENING = {"zero1", "zero2", "zero3", "fsdp1", "megatron"}
+"""Strategies that cut one long row of all tensors, and not each tensor."""
 OFFLOADS = st.fixed_dictionaries(
     {"offload": st.fixed_dictionaries({name: st.booleans() for name in ("optimizer", "parameters", "activations")})}
 )
@@ -213,10 +215,17 @@ def test_adapters_are_all_that_trains(config: dict[str, Any], training: dict[str
 def test_sharding_never_grows_a_device_s_share_of_the_states(
     config: dict[str, Any], training: dict[str, Any], hardware: dict[str, Any]
 ) -> None:
-    """Beyond the rounding of each tensor's part to whole blocks."""
+    """Beyond the rounding of each tensor's part to whole blocks.
+
+    A flat partition has neither rows nor columns: Adafactor, which keeps one number for each of them, keeps one for each
+    value there, which on few devices is more than all of it on one. Source: torch 2.13, optim/_adafactor.py (a parameter
+    of one dimension gets `variance`).
+    """
     alone, one_of_many = states(answer(config, training)), states(answer(config, training, hardware))
     blocks = 512 * 2000
     assert set(one_of_many) <= set(alone)
+    if training["optimizer"] == "adafactor" and hardware["sharding"]["strategy"] in FLATTENING:
+        one_of_many.pop("optimizer states", None)
     assert {name: size for name, size in one_of_many.items() if size > alone[name] + blocks} == {}
 
 
