@@ -72,7 +72,7 @@ CHOICE_TITLES: dict[str, str] = {
     "fsdp2": "FSDP2",
 }
 TITLES_IN_FIELD: dict[str, dict[str, str]] = {
-    "checkpointing": {"full": "Every layer"},
+    "checkpointing": {"full": "Whole layers"},
     "strategy": {"megatron": "Megatron optimizer"},
 }
 """Titles of a choice whose word means something else in that field."""
@@ -88,7 +88,7 @@ def choice_title(field: str, choice: str) -> str:
     """What a form calls a choice.
 
     >>> choice_title("strategy", "zero3"), choice_title("checkpointing", "full"), choice_title("kernels", "own")
-    ('ZeRO-3', 'Every layer', 'own')
+    ('ZeRO-3', 'Whole layers', 'own')
     """
     return TITLES_IN_FIELD.get(field, {}).get(choice) or CHOICE_TITLES.get(choice, choice)
 

@@ -186,7 +186,7 @@ def test_a_copy_is_one_click_away_and_what_is_tried_in_it_is_the_waterfall(windo
     assert chart.sentence.startswith("The peak ")
     rows = view.changes.steps.rows
     assert rows is not None
-    assert rows.cells[1][:3] == ("Checkpointing", "None", "Every layer")
+    assert rows.cells[1][:3] == ("Checkpointing", "None", "Whole layers")
 
 
 def test_the_waterfall_is_what_leaves_while_it_is_in_front(window: Window, view: CompareView) -> None:
