@@ -88,3 +88,13 @@ def test_shards_are_sent_as_they_are_computed_with() -> None:
         assert last.sent_bytes == pytest.approx((2 + 4) * 8_030_261_248 * 7 / 8, rel=0.001)
     plain = {"devices": 8, "sharding": {"strategy": "fsdp2", "mixed_precision": False}}
     assert work_of(made({"weights_dtype": "fp32"}, plain)).passes[0].sent_bytes == pytest.approx(2 * forward.sent_bytes)
+
+
+def test_checkpoints_on_every_nth_layer_recompute_those_alone() -> None:
+    """Of 32 layers, every second is 16, every fifth 6, and none's number can be divided by 40."""
+    flops = [
+        work_of(made({"checkpointing": checkpointing, "checkpoint_every": every}, {})).passes[-1].flops
+        for checkpointing, every in (("none", 1), ("full", 1), ("full", 2), ("full", 5), ("full", 40))
+    ]
+    none, whole = flops[:2]
+    assert [(one - none) / (whole - none) for one in flops[2:]] == pytest.approx([16 / 32, 6 / 32, 0])

@@ -81,12 +81,12 @@ def _attention_flops(layer: Layer, sequence: int) -> int:
     return 2 * keys * attention.heads * (attention.head_dim + attention.value_dim)
 
 
-def step_flops(token: TokenFlops, gradients: Gradients, *, adapters: int = 0, recomputes: bool = False) -> int:
+def step_flops(token: TokenFlops, gradients: Gradients, *, adapters: int = 0, recomputed: float = 0.0) -> int:
     """Count one token's forward and backward.
 
     Equation: forward F; backward of inputs F once more, of weights their products once more; scores have two inputs
-    each, so attention's backward is twice its forward. Adapters of a values: 6 · a. Recomputing: the layers' forward
-    once more.
+    each, so attention's backward is twice its forward. Adapters of a values: 6 · a. Recomputing: the forward of that
+    share of layers once more.
     Symbols: F = forward.
     Source: Kaplan et al. 2020, section 2.1 (backward is twice forward); Chen et al. 2016, arXiv:1604.06174
     (checkpoints cost one more forward); Hu et al. 2021, arXiv:2106.09685, section 4.2 (no gradients of frozen weights).
@@ -94,13 +94,13 @@ def step_flops(token: TokenFlops, gradients: Gradients, *, adapters: int = 0, re
     Everything trains: three times forward, four times with checkpoints; frozen weights: twice, three times with them.
 
     >>> token = TokenFlops(layer_products=100, head_products=0, attention=0)
-    >>> step_flops(token, "all"), step_flops(token, "all", recomputes=True)
+    >>> step_flops(token, "all"), step_flops(token, "all", recomputed=1)
     (300, 400)
-    >>> step_flops(token, "inputs"), step_flops(token, "inputs", recomputes=True)
+    >>> step_flops(token, "inputs"), step_flops(token, "inputs", recomputed=1)
     (200, 300)
     """
     products = token.layer_products + token.head_products
     backward = {"all": 2 * products, "inputs": products, "none": 0}[gradients]
     backward += 0 if gradients == "none" else 2 * token.attention
-    again = token.layers if recomputes and gradients != "none" else 0
+    again = round(token.layers * recomputed) if gradients != "none" else 0
     return token.forward + backward + again + 6 * adapters

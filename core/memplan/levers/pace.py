@@ -127,7 +127,7 @@ def work_of(scenario: Scenario, kept_on_host_bytes: int | None = None, cached_by
     kept = kept_on_host(scenario) if kept_on_host_bytes is None else kept_on_host_bytes
     cached = cached_keys(scenario) if cached_bytes is None else cached_bytes
     split, gradients, pieces = _split(hardware), _GRADIENTS[training.method], _pieces(training)
-    reads = 1 if gradients == "none" else 2 + (gradients == "all") + _recomputes(training)
+    reads = 1 if gradients == "none" else 2 + (gradients == "all") + _recomputed(scenario)
     read = pieces * (reads * (held.weight_bytes + held.unpacked_bytes) + 2 * held.gradient_bytes) / split
     states, update = _at_the_host(scenario, held, devices)
     return Work(
@@ -154,7 +154,7 @@ def _passes(scenario: Scenario, held: _Held, kept: int) -> tuple[Pass, ...]:
     if gradients == "none":
         return (forward,)
     pieces = _pieces(training)
-    whole = tokens * step_flops(token, gradients, adapters=held.adapters, recomputes=_recomputes(training))
+    whole = tokens * step_flops(token, gradients, adapters=held.adapters, recomputed=_recomputed(scenario))
     first = Pass(whole - forward.flops, back, streamed, times=pieces - 1)
     last = replace(first, sent_bytes=back + once, times=1)
     return replace(forward, times=pieces), first, last
@@ -171,7 +171,7 @@ def _summed(scenario: Scenario) -> float:
         return 0.0
     architecture, trains = chosen_model(scenario.model).architecture, training.method != "inference"
     num_bytes = 4 if training.weights_dtype == "fp32" and training.autocast == "none" else 2
-    sums = 2 * (1 + trains * (1 + _recomputes(training)))
+    sums = 2 * (1 + trains * (1 + _recomputed(scenario)))
     values = _piece_tokens(scenario) * _pieces(training) * architecture.num_layers * architecture.hidden_size
     return values * num_bytes * sums * 2 * (parts - 1) / _split(hardware)
 
@@ -195,8 +195,14 @@ def _split(hardware: Hardware) -> int:
     return hardware.tensor_parallel * hardware.pipeline_parallel * hardware.context_parallel
 
 
-def _recomputes(training: Training) -> bool:
-    return training.checkpointing in ("full", "offload")
+def _recomputed(scenario: Scenario) -> float:
+    """The share of layers whose forward runs once more: all of them, or each whose number can be divided."""
+    training = scenario.training
+    if training.checkpointing not in ("full", "offload"):
+        return 0.0
+    layers = chosen_model(scenario.model).architecture.num_layers
+    every = training.checkpoint_every if training.checkpointing == "full" else 1
+    return layers // every / layers
 
 
 _GRADIENTS: dict[Method, Gradients] = {
