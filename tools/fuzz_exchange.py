@@ -33,8 +33,8 @@ READERS = (
     *("torchtune", "trainer", "trl", "unsloth"),
 )
 SYNTAX = {".json": "json", ".yaml": "yaml", ".yml": "yaml", ".toml": "toml"}
-SLOW_SECONDS = 2.0
-"""Twice the second that is promised, since the machine may be busy."""
+SLOW_SECONDS = 1.0
+"""The second that is promised, of the processor's time: the machine may be busy."""
 ANSWERS = {"hardware.devices": 2, "training.sequence_length": 512, "model": {"catalog": "openai-community/gpt2"}}
 
 _KEYS_OF = {"trainer": "transformers", "hf_model": "transformers"}
@@ -150,11 +150,11 @@ def fuzz(readers: Sequence[str], minutes: float, seed: int) -> int:
     for reader in readers:
         count, slowest, end = 0, 0.0, time.monotonic() + 60 * minutes
         for name, data in mutations(reader, seed):
-            start = time.monotonic()
+            start = time.process_time()
             if start > end:
                 break
             what = defect(name, data)
-            took = time.monotonic() - start
+            took = time.process_time() - start
             count, slowest = count + 1, max(slowest, took)
             if what or took > SLOW_SECONDS:
                 found += 1

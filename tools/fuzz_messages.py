@@ -127,7 +127,7 @@ def main() -> int:
     options = parser.parse_args()
     end, slowest, count = time.monotonic() + 60 * options.minutes, 0.0, 0
     for text, scenario in rounds(options.seed):
-        start = time.monotonic()
+        start = time.process_time()  # not the clock's: the machine may be busy
         if start > end:
             break
         try:
@@ -138,7 +138,7 @@ def main() -> int:
             path.write_bytes(text)
             print(f"{type(problem).__name__}: {problem}\nwritten to {path} (seed {options.seed}, round {count})")
             return 1
-        slowest, count = max(slowest, time.monotonic() - start), count + 1
+        slowest, count = max(slowest, time.process_time() - start), count + 1
     print(f"{count:,} texts read without a fault (seed {options.seed}); the slowest took {slowest:.2f} s")
     return 0
 
