@@ -151,6 +151,7 @@ class LeverStrip(QWidget):
         self.others, self._ids, self._keeps = others, tuple(card.id for card in cards), False
         while len(self.buttons) < len(cards):
             button = LeverButton(self._theme, len(self.buttons) + 1)
+            button.setParent(self)  # shown without one, it would be a window of its own until it has its place
             button.clicked.connect(lambda _=False, button=button: self._pressed(button))
             self.buttons.append(button)
             self._columns = 0

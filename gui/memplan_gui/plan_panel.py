@@ -232,9 +232,9 @@ class PlanPanel(QFrame):
             return
         for field in spec.fields:
             line = self._row(field)
+            fold.rows.addWidget(line)  # shown before, it would be a window of its own for a moment
             shown(line, field.applies(self._document.scenario))
             line.show_advice(self._advice.get(field.path, ""))
-            fold.rows.addWidget(line)
 
     def _fold_toggled(self, spec: FoldSpec, fold: Fold) -> None:
         self._build_fold(spec, fold)

@@ -55,6 +55,31 @@ def drop(window: Window, path: Path) -> None:
     window.dropEvent(event)
 
 
+class Appearing(QObject):
+    """Notes everything that is shown as a window of its own, be it for a moment."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.kinds: list[str] = []
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.Show and isinstance(watched, QWidget) and watched.isWindow():
+            self.kinds.append(type(watched).__name__)
+        return False
+
+
+def test_nothing_but_the_window_appears_while_it_comes_up(open_window: OpenWindow, qapp: QApplication) -> None:
+    """A part that is shown before it has its place flashes up as an empty window, and may take the keyboard."""
+    appearing = Appearing()
+    qapp.installEventFilter(appearing)
+    window = open_window()
+    for title in window.answer_panel.views.titles:
+        window.answer_panel.views.show_view(title)
+        qapp.processEvents()
+    qapp.removeEventFilter(appearing)
+    assert appearing.kinds == ["Window"]
+
+
 # A person who has never seen it asks: does a full fine-tune of Llama 3.1 8B fit 80 GB, and what would make it fit?
 
 
