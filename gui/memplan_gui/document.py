@@ -24,7 +24,7 @@ from memplan import (
 from memplan_gui.edit_command import EditCommand, PlanState, changed_paths
 from memplan_gui.file_stamp import FileStamp, stamp_of
 from memplan_gui.presenters.automatic_names import scenario_name, with_names_following, without_examples_notes
-from memplan_gui.presenters.example_models import with_models_following
+from memplan_gui.presenters.example_ways import with_ways_following
 from memplan_gui.presenters.words import step_name
 
 NEW_PLAN_MODEL = "meta-llama/Llama-3.1-8B"
@@ -273,7 +273,7 @@ class PlanDocument(QObject):
     def _push(self, after: PlanState, text: str, gesture: int) -> None:
         plan, example = after.plan, self._example
         if example is not None:
-            plan = with_models_following(example, self.plan, plan)
+            plan = with_ways_following(example, self.plan, plan)
         plan = with_names_following(self.plan, plan)
         if example is not None:
             plan = without_examples_notes(example, plan)

@@ -86,6 +86,18 @@ def test_an_example_shows_ones_own_model_in_all_its_ways() -> None:
     assert document.plan == EXAMPLE_PLAN
 
 
+def test_an_example_shows_ones_own_machine_in_all_its_ways() -> None:
+    # Sixteen H100s in one tab, and two that still ask about one A100, would go to the report together.
+    document = PlanDocument(EXAMPLE_PLAN, is_example=True)
+    document.edit("scenarios[0].hardware.devices", 16)
+    document.edit("scenarios[0].hardware.device", "h100-80gb-sxm")
+    machines = [(one.hardware.device, one.hardware.devices) for one in document.plan.scenarios]
+    assert machines == [("h100-80gb-sxm", 16)] * 3
+    document.edit("scenarios[1].hardware.sharding.strategy", "fsdp2")  # from here on it is a way of one's own
+    document.edit("scenarios[0].hardware.devices", 8)
+    assert [one.hardware.devices for one in document.plan.scenarios] == [8, 16, 8]
+
+
 def test_ways_of_ones_own_keep_their_model() -> None:
     document, theirs = PlanDocument(EXAMPLE_PLAN, is_example=True), "meta-llama/Llama-3.1-8B"
     document.edit("scenarios[1].training.micro_batch", 7)
