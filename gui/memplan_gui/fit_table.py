@@ -17,7 +17,7 @@ from PySide6.QtCore import (
 from PySide6.QtGui import QContextMenuEvent, QKeyEvent, QPainter, QPaintEvent, QPen, QPixmap, QResizeEvent
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QMenu, QStyleOptionViewItem
 
-from memplan import tr, tr_later, translated
+from memplan import fit_tone, tr, tr_later, translated
 from memplan_gui.charts.look import hatch
 from memplan_gui.figure_table import PADDING, FigureDelegate, FigureTable
 from memplan_gui.fit_model import AT_THE_RIGHT, FitModel
@@ -68,7 +68,8 @@ class FitDelegate(FigureDelegate):
         elif column == fits.NEED:
             self._bar(painter, row, QRectF(rect.adjusted(BAR_PADDING, 0, -BAR_PADDING, 0)))
         elif column == fits.VERDICT:
-            self._icon(painter, ICONS[row.fit.verdict], row.fit.verdict, inner.left(), rect)
+            tone = fit_tone(row.fit)
+            self._icon(painter, ICONS[tone], tone, inner.left(), rect)
             self.write(painter, inner.adjusted(scaled(ICON) + 8, 0, 0, 0), fits.cell(row, column, self._model.unit))
         elif column == fits.DEVICE:
             self._device(painter, row, inner)

@@ -344,6 +344,17 @@ def test_the_least_costly_set_on_every_device(capsys: pytest.CaptureFixture[str]
     assert "Least costly set there" in capsys.readouterr().out
 
 
+def test_every_name_that_levers_prints_as_kept_can_be_freed(capsys: pytest.CaptureFixture[str]) -> None:
+    asked = ["levers", "meta-llama/Llama-3.1-8B", "--target", "rtx-4090"]
+    assert run(asked) == 0
+    words = " ".join(capsys.readouterr().out.split())
+    found = re.search(r"Kept (.+?); --free NAME", words)
+    assert found is not None
+    names = found[1].split(", ")
+    assert "effective_batch" in names
+    assert run([*asked, *(part for name in names for part in ("--free", name))]) == 0
+
+
 def test_levers_for_another_device_with_what_must_stay(capsys: pytest.CaptureFixture[str]) -> None:
     asked = ("levers", "meta-llama/Llama-3.2-1B", "--target", "rtx-4060", "--sequence", "4096")
     kept = ("--keep", "method", "--keep", "optimizer", "--free", "precision")

@@ -30,6 +30,8 @@ from memplan.fit import (
     fewest_of_each,
     fewest_words,
     fit_sentence,
+    fit_title,
+    fit_tone,
     known_devices,
     largest_micro_batch,
     limit_words,
@@ -638,6 +640,9 @@ def test_several_macs_are_told_that_they_cannot_share_a_run() -> None:
         "PyTorch has no communication between Apple's GPUs: a run cannot be divided over several."
     ]
     assert set(fit.advice) <= set(estimate(two).warnings)
+    assert (fit.verdict, fit_title(fit), fit_tone(fit)) == ("fits", "Runs alone", "does_not_fit")
+    (one,) = device_fits(replaced(two, "hardware.devices", 1), (device_of("apple-m3-ultra-512gb"),))
+    assert (fit_title(one), fit_tone(one)) == ("Fits", "fits")
 
 
 def test_what_cannot_share_a_run_is_left_out_of_a_divided_one() -> None:

@@ -10,8 +10,7 @@ from memplan.choice_titles import choice_title
 from memplan.cli.fitting import FitAnswer
 from memplan.cli.tables import figures_table, print_labelled, print_table
 from memplan.cli.text import COLOURS, heading, verdict_line
-from memplan.fit import DeviceAnswer, fewest_words, fit_sentence, limit_words
-from memplan.sentences import VERDICT_TITLES
+from memplan.fit import DeviceAnswer, fewest_words, fit_sentence, fit_title, fit_tone, limit_words
 from memplan.units import UNIT_NAMES, Unit, format_bytes, to_unit
 
 if TYPE_CHECKING:
@@ -61,7 +60,7 @@ def _devices(answer: FitAnswer, unit: Unit) -> Table:
             fit = one.fit
             table.add_row(
                 f" {fit.device.id}{' *' if fit.device.id == own else ''}",
-                Text(VERDICT_TITLES[fit.verdict], style=COLOURS[fit.verdict]),
+                Text(fit_title(fit), style=COLOURS[fit_tone(fit)]),
                 f"{to_unit(fit.usable_bytes, unit):,.1f}",
                 f"{to_unit(fit.headroom_bytes, unit):,.1f}".replace("-", "−"),
                 f"{one.limits.micro_batch.fits:,}",
@@ -82,6 +81,8 @@ def _notes(answer: FitAnswer) -> list[str]:
     own = answer.estimate.device_id
     notes = ["* the scenario's own device"] if any(one.fit.device.id == own for one in answer.devices) else []
     notes.append("Batch, Tokens: the largest micro-batch and the longest sequence that fit.")
+    if any(one.fit.runs_alone for one in answer.devices):
+        notes.append("Runs alone: devices of this kind cannot share a run, whatever each would hold.")
     if answer.is_short:
         notes.append("The smallest that hold it and the nearest misses; --all lists every device.")
     return notes

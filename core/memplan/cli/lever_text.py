@@ -11,7 +11,7 @@ from memplan.cli.lever_answers import LeversAnswer
 from memplan.cli.tables import figures_table, print_labelled, print_table
 from memplan.cli.text import COLOURS, heading, verdict_line
 from memplan.levers import LeverOffer
-from memplan.making_fit import Candidate, Fall, kept_words, proposal_sentence, uses_words
+from memplan.making_fit import PREFERENCES, Candidate, Fall, proposal_sentence, uses_words
 from memplan.sentences import VERDICT_TITLES, peak_words, slowdown_words
 from memplan.units import UNIT_NAMES, Unit, format_bytes, to_unit
 
@@ -50,9 +50,8 @@ def _print_proposal(answer: LeversAnswer, unit: Unit) -> None:
     colour = COLOURS["fits" if proposal.best else "does_not_fit"]
     out.print(plain_text(proposal_sentence(proposal, unit), style=colour))
     if proposal.preferences.kept and not proposal.now.fits:
-        print_labelled(
-            out, "Kept", f"{kept_words(proposal.preferences)}; --free NAME lets one of them change.", least=0
-        )
+        names = ", ".join(name for name in PREFERENCES if name in proposal.preferences.kept)  # as --free takes them
+        print_labelled(out, "Kept", f"{names}; --free NAME lets one of them change.", least=0)
     if len(answer.falls) > 1:
         out.print()
         print_table(out, _falls(answer.falls, unit))

@@ -146,7 +146,11 @@ def _read_precision(keys: Keys) -> None:
 
 def _read_rows(keys: Keys) -> None:
     packing, padding = keys.switch("sample_packing"), keys.switch("pad_to_sequence_len")
-    if not (packing and packing.value) and not (padding and padding.value):
+    if packing and packing.value:
+        keys.reading.assume(packing.key, "rows are packed: each is counted as long as the sequence length")
+    elif padding and padding.value:
+        keys.reading.assume(padding.key, "rows are padded: each is counted as long as the sequence length")
+    else:
         keys.reading.assume("sequence_len", "rows are not packed: the longest row counts, others take less")
 
 

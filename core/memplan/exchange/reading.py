@@ -41,6 +41,8 @@ class Reading:
         self.stated: dict[str, Stated] = {}
         self.defaults: dict[str, tuple[Any, str]] = {}
         self.notes: list[ImportNote] = []
+        self.asked: dict[str, Any] = {}
+        """Every key of the file that was asked for, and every empty one, with its value."""
 
     def state(self, path: str, stated: Stated | None, *, value: Any = None, weak: bool = False) -> None:
         """Take down what the file states for a path; None states nothing. `value` is what the key's value means."""
@@ -143,6 +145,7 @@ class Keys:
     def any(self, *names: str) -> Stated | None:
         """Whatever stands under the first of the names; null is as good as nothing."""
         self._asked.update(names)
+        self.reading.asked |= {self.under + name: self.content[name] for name in names if name in self.content}
         given = [name for name in names if self.content.get(name) is not None]
         if not given:
             return None
@@ -177,6 +180,8 @@ class Keys:
             if leaf in known or leaf.startswith("_"):
                 if value is not None:
                     idle.append(key)
+                else:
+                    self.reading.asked[key] = None
                 continue
             unknown += 1
             if unknown <= _MOST_UNKNOWN:

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 from memplan.catalog import device as catalog_device
 from memplan.errors import MemplanError
+from memplan.exchange.also_read import also_read
 from memplan.exchange.batches import settle_accumulation, settle_groups, settle_processes
 from memplan.exchange.desk import Desk
 from memplan.exchange.layer_settling import settle_layers
@@ -90,6 +91,7 @@ def settle(readings: Sequence[Reading], answers: Mapping[str, Any], name: str) -
     method, strategy = desk.get("training.method") or "full", desk.get("hardware.sharding.strategy") or "none"
     values = {path: desk.get(path) for path in _paths(desk) if field_applies(path, method, strategy)}
     desk.notes += _value_notes(desk, values)
+    desk.notes += also_read(readings, [*desk.notes, *questions])
     scenario = None if questions else _scenario(name, model, values, desk)
     return Settled(scenario, tuple(_in_order([*desk.notes, *questions])))
 

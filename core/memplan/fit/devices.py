@@ -33,6 +33,11 @@ class DeviceFit:
     """What speaks against this device in particular: arithmetic or kernels that it lacks."""
 
     @property
+    def runs_alone(self) -> bool:
+        """Whether the run is divided over several devices, and those of this kind cannot share one."""
+        return any(one.path == "hardware.devices" for one in self.advice)
+
+    @property
     def headroom_bytes(self) -> int:
         """Usable less need; negative by how much it does not fit."""
         return self.usable_bytes - self.need_bytes

@@ -7,7 +7,7 @@ from memplan.making_fit.each_device import cheapest_on_each
 from memplan.making_fit.preferences import PREFERENCE_TITLES, PREFERENCE_WORDS, PREFERENCES, Preferences
 from memplan.making_fit.proposal import Freed, Proposal, Remedy, make_fit, making_fit
 from memplan.making_fit.waterfall import Fall, waterfall
-from memplan.making_fit.words import kept_words, need_words, proposal_sentence, remedy_words, uses_words
+from memplan.making_fit.words import need_words, proposal_sentence, remedy_words, uses_words
 
 __all__ = [
     "PREFERENCES",
@@ -21,7 +21,6 @@ __all__ = [
     "Remedy",
     "Use",
     "cheapest_on_each",
-    "kept_words",
     "make_fit",
     "making_fit",
     "need_words",

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from memplan.choice_titles import choice_title
 from memplan.estimate import estimate
 from memplan.making_fit.candidate import Candidate
-from memplan.making_fit.preferences import PREFERENCE_TITLES, PREFERENCES, Preferences
+from memplan.making_fit.preferences import PREFERENCE_TITLES
 from memplan.making_fit.proposal import Proposal
 from memplan.number_style import number
 from memplan.sentences import slowdown_words
@@ -77,11 +77,6 @@ def need_words(candidate: Candidate, unit: Unit = "gib") -> str:
     if hardware.devices > hardware.devices_per_node:
         host_words = tr("takes {size} of host memory on each node")
     return f"{words}; {host_words.format(size=format_bytes(host.node_bytes, unit))}"
-
-
-def kept_words(preferences: Preferences) -> str:
-    """Name what must stay: "precision, sequence length"."""
-    return ", ".join(PREFERENCE_TITLES[one].lower() for one in PREFERENCES if one in preferences.kept)
 
 
 def listed(names: Sequence[str]) -> str:

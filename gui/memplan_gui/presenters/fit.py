@@ -8,7 +8,6 @@ from itertools import groupby
 
 from memplan import (
     UNIT_NAMES,
-    VERDICT_TITLES,
     Device,
     DeviceAnswer,
     DeviceFit,
@@ -16,6 +15,7 @@ from memplan import (
     catalog,
     choice_title,
     fewest_words,
+    fit_title,
     format_bytes,
     limit_words,
     ranked_fits,
@@ -165,7 +165,7 @@ def cell(row: FitRow, column: int, unit: Unit) -> str:
     if column == FAVOURITE:
         return "★" if row.is_favourite else ""
     if column == VERDICT:
-        return translated(VERDICT_TITLES[fit.verdict])
+        return fit_title(fit)
     if column == DEVICE:
         return fit.device.name
     if column == USABLE:
@@ -209,7 +209,8 @@ def tip_of(row: FitRow, column: int, unit: Unit) -> str:
     if column in (NEED, FREE, VERDICT):
         low, high = format_bytes(fit.need.low, unit), format_bytes(fit.need.high, unit)
         usable = format_bytes(fit.usable_bytes, unit)
-        return tr("Needs {low} to {high} of {usable} usable").format(low=low, high=high, usable=usable)
+        words = tr("Needs {low} to {high} of {usable} usable").format(low=low, high=high, usable=usable)
+        return "\n".join([words, *(one.message for one in fit.advice if column == VERDICT and fit.runs_alone)])
     if column in (FEWEST, NODES) and answer:
         return "\n".join(fewest_lines(answer, unit))
     if column == BATCH and answer:
@@ -281,7 +282,7 @@ def _cells(row: FitRow, amounts: Amounts) -> tuple[str, ...]:
         limits = answer.limits.micro_batch.fits, answer.limits.sequence.fits
         far = (grouped(limit) if amounts.unit else str(limit) for limit in limits)
         found = [_fewest(answer, FEWEST), _fewest(answer, NODES), *far]
-    return (translated(VERDICT_TITLES[fit.verdict]), fit.device.name, *map(amounts.figure, sizes), *found)
+    return (fit_title(fit), fit.device.name, *map(amounts.figure, sizes), *found)
 
 
 def with_answer(row: FitRow, answer: DeviceAnswer) -> FitRow:

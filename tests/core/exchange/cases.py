@@ -5,7 +5,7 @@ answers   the person's own word, by the scenario's path
 scenario  every field that differs from a new scenario's, name and model's config left out
 model     the catalog's id, or the config's model_type
 asked     the options of what is asked, where there is no scenario
-left_out, ignored   keys that the list names under these kinds (other than those that decide no memory)
+left_out, ignored   keys that the list names under these kinds (other than those that decide no memory or are empty)
 error     words of the message, where it is refused
 """
 
@@ -21,6 +21,7 @@ from memplan.exchange import Imported, import_files
 FILES = Path(__file__).parent / "files"
 CASES = sorted(FILES.rglob("*.expect.json"))
 END = ".expect.json"
+_PLAIN = ("Other keys", "Empty keys")
 
 
 def name_of(case: Path) -> str:
@@ -68,7 +69,7 @@ def _told(imported: Imported) -> dict[str, Any]:
         )
         found["scenario"] = content
     for kind in ("misspelt", "left_out", "ignored"):
-        titles = sorted(note.title for note in imported.notes if note.kind == kind and note.title != "Other keys")
+        titles = sorted(note.title for note in imported.notes if note.kind == kind and note.title not in _PLAIN)
         if titles:
             found[kind] = titles
     return found
