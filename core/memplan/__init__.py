@@ -259,8 +259,8 @@ _NAMES: dict[str, str] = {
     "fit": (
         "SHARDING_STRATEGIES DeviceAnswer DeviceFit DeviceLimits DevicesForStates Fewest FewestDevices FitWalks Limit "
         "device_answer device_fits devices_for_states fewest_devices fewest_of_each fewest_words fit_sentence "
-        "fit_title fit_tone known_devices largest_micro_batch limit_words limits_of_each longest_sequence nearest_fits ranked_by_class "
-        "ranked_fits"
+        "fit_title fit_tone known_devices largest_micro_batch limit_words limits_of_each longest_sequence nearest_fits "
+        "ranked_by_class ranked_fits"
     ),
     "plan_estimates": "estimate_plan",
     "levers": "LEVERS Lever LeverOffer Preference each_offer lever_offers useful_offers",
