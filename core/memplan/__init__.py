@@ -201,6 +201,7 @@ if TYPE_CHECKING:  # The same names for type checkers and editors; a test holds 
     from memplan.sentences import host_sentence as host_sentence
     from memplan.sentences import host_words as host_words
     from memplan.sentences import instant_words as instant_words
+    from memplan.sentences import margin_words as margin_words
     from memplan.sentences import model_sentence as model_sentence
     from memplan.sentences import peak_words as peak_words
     from memplan.sentences import pinned_sentence as pinned_sentence
@@ -287,7 +288,7 @@ _NAMES: dict[str, str] = {
         "LedgerRow Measurement Need Parameters Process Recipe StageShare Term TermName TraceBytes Verdict"
     ),
     "sentences": (
-        "VERDICT_TITLES basis_sentence host_sentence host_words instant_words model_sentence peak_words "
+        "VERDICT_TITLES basis_sentence host_sentence host_words instant_words margin_words model_sentence peak_words "
         "pinned_sentence place_words process_sentence saving_words slowdown_sentence slowdown_words "
         "stage_sentence stage_words usable_words verdict_sentence verdict_words"
     ),

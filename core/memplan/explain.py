@@ -144,10 +144,7 @@ def _passing_formula(
         held = "checkpointed inputs, and one layer recomputed" if setup.checkpointing else "tensors that autograd keeps"
         return f"{tokens}; {held}: layers × bytes = {layers}{more}{_copies_in_words(line)}", _TRACES
     if name == "logits and loss":
-        return (
-            f"{tokens} × {number(chosen.architecture.vocab_size)} entries: logits, fp32 copy, log-softmax, gradients",
-            "transformers 5.24, loss_utils.py",
-        )
+        return _loss_formula(tokens, chosen, setup)
     if name == "temporary buffers":
         where = "gradients of activations and what operations hold while they run; at the step, the optimizer's copies"
         return where, _TRACES
@@ -157,6 +154,24 @@ def _passing_formula(
         f"{number(0.018, '.1%')} of what is allocated: blocks that fragmentation keeps",
         "median of 49 out-of-memory messages",
     )
+
+
+def _loss_formula(tokens: str, chosen: ChosenModel, setup: Setup) -> tuple[str, str]:
+    """What the loss that is walked holds of the logits, as `memory/blocks/loss.py` walks it."""
+    entries = f"{tokens} × {number(chosen.architecture.vocab_size)} entries"
+    if setup.loss == "fused":
+        words = (
+            "never whole: one chunk of logits at a time, "
+            "and gradients of hidden states and of a head that trains, made in forward"
+        )
+        return f"{entries}, {words}", "liger-kernel 0.3.1, ops/fused_linear_cross_entropy.py"
+    if setup.loss == "chunked" and setup.stack.kernels in ("litgpt", "torchtune"):
+        words = "logits and log-softmax whole; copies and gradients of one chunk at a time"
+        return f"{entries}: {words}", f"{setup.stack.kernels}'s own loss in chunks"
+    if setup.loss == "chunked":
+        words = "logits whole; fp32 copy, log-softmax and their gradients of one chunk at a time"
+        return f"{entries}: {words}", "torchtune, CEWithChunkedOutputLoss"
+    return f"{entries}: logits, fp32 copy, log-softmax, gradients", "transformers 5.24, loss_utils.py"
 
 
 def _copies_in_words(line: Timeline) -> str:

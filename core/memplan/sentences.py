@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from memplan.number_style import number
-from memplan.result import Basis, Estimate, Instant, InstantName, StageShare, Verdict
+from memplan.result import Basis, Estimate, Instant, InstantName, Need, StageShare, Verdict
 from memplan.translation import tr, tr_later, translated
 from memplan.units import UNIT_NAMES, Unit, counted, format_bytes, format_count, to_unit
 
@@ -62,8 +62,8 @@ def verdict_words(estimate: Estimate, unit: Unit = "gib") -> VerdictWords:
         detail = tr("Needs {low} to {high} of {usable} usable, {when}")
         figures = {"low": low, "high": high, "usable": of, "when": when}
         return VerdictWords(sentence.format(**figures), word, "", detail.format(**figures))
-    amounts = [estimate.need_bytes, band.low, band.high, usable]
-    need, low, high, of, margin = _together(amounts, unit, with_difference=True)
+    need, low, high, of = _together([estimate.need_bytes, band.low, band.high, usable], unit, with_difference=True)[:4]
+    margin = margin_words(estimate.need_bytes, band, usable, unit)
     figures = {
         "need": need,
         "low": low.split()[0],
@@ -252,10 +252,22 @@ def _peaks_later_too(estimate: Estimate) -> bool:
     return any(instant.total_bytes >= estimate.peak.total_bytes for instant in estimate.instants)
 
 
+def margin_words(need_bytes: int, need: Need, usable_bytes: int, unit: Unit = "gib") -> str:
+    """Write how far a need is from what is usable, either way, as its verdict does: "13.8 GiB".
+
+    >>> margin_words(5 * 2**30, Need(5 * 2**30, 5 * 2**30), 8 * 2**30)
+    '3.00 GiB'
+    """
+    return _together([need_bytes, need.low, need.high, usable_bytes], unit, with_difference=True)[-1]
+
+
 def _together(amounts: list[int], unit: Unit, *, with_difference: bool = False) -> list[str]:
-    """Write amounts with the same number of decimals, as their largest has, so that they can be compared."""
+    """Write amounts with the same number of decimals, so that they can be compared: as many as their largest has,
+    and one where only the smallest has one: what is usable is "75.1 GiB" beside a need of 120 as anywhere else.
+    """
     values = [to_unit(amount, unit) for amount in amounts]
-    first_decimals = 0 if max(values) >= 99.95 else 1 if max(values) >= 9.995 else 2
+    whole = min(values) >= 99.95 or max(values) >= 9999.5
+    first_decimals = 0 if whole else 1 if max(values) >= 9.995 else 2
     for decimals in range(first_decimals, 4):
         rounded = [round(value, decimals) for value in values]
         difference = abs(rounded[0] - rounded[-1])

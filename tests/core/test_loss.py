@@ -50,6 +50,23 @@ def test_the_chunked_loss_upcasts_an_eighth_at_a_time() -> None:
     assert logits_at(with_loss("chunked"), "backward") == pytest.approx(expected, rel=0.02)
 
 
+@pytest.mark.parametrize(
+    ("training", "words", "source"),
+    [
+        ({"loss": "plain"}, "logits, fp32 copy, log-softmax, gradients", "loss_utils"),
+        ({"loss": "fused"}, "never whole: one chunk of logits at a time", "liger-kernel"),
+        ({"loss": "plain", "kernels": "liger"}, "never whole: one chunk of logits at a time", "liger-kernel"),
+        ({"loss": "chunked"}, "logits whole; fp32 copy, log-softmax and their gradients of one chunk", "CEWithChunked"),
+        ({"loss": "chunked", "kernels": "torchtune"}, "logits and log-softmax whole", "torchtune"),
+    ],
+)
+def test_the_formula_is_that_of_the_loss(training: dict[str, str], words: str, source: str) -> None:
+    """As each is walked (memory/blocks/loss.py): only the plain one has whole fp32 copies and gradients."""
+    term = next(one for one in with_loss(**training).terms if one.name == "logits and loss")
+    assert words in term.formula
+    assert source in term.source
+
+
 @pytest.mark.parametrize("loss", ["chunked", "fused"])
 def test_their_basis_is_published(loss: str) -> None:
     assert with_loss(loss).basis == "published"

@@ -41,7 +41,7 @@ def test_the_designs_own_example() -> None:
             1044,
             75.1,
             1.0,
-            "Does not fit: needs 1044 GiB (1043 to 1045) of 75 GiB usable (969 GiB over), at the optimizer step",
+            "Does not fit: needs 1044.0 GiB (1043.0 to 1045.0) of 75.1 GiB usable (968.9 GiB over), at the optimizer step",
         ),
         (
             23128,
@@ -49,6 +49,8 @@ def test_the_designs_own_example() -> None:
             0.0,
             "Does not fit: needs 23,128 GiB of 75 GiB usable (23,053 GiB over), at the optimizer step",
         ),
+        (120.3, 75.1, 0.0, "Does not fit: needs 120.3 GiB of 75.1 GiB usable (45.2 GiB over), at the optimizer step"),
+        (61.3, 134.0, 0.0, "Fits: needs 61.3 GiB of 134.0 GiB usable (72.7 GiB free), at the optimizer step"),
         (0.35, 5.61, 0.0, "Fits: needs 0.35 GiB of 5.61 GiB usable (5.26 GiB free), at the optimizer step"),
         (75.08, 75.1, 0.0, "Fits: needs 75.08 GiB of 75.10 GiB usable (0.02 GiB free), at the optimizer step"),
     ],

@@ -14,7 +14,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from memplan import catalog, device_fits, fit_sentence, ranked_fits, replaced, save_plan
+from memplan import Need, Scenario, catalog, device_fits, fit_sentence, ranked_fits, replaced, save_plan
 from memplan.catalog.computer import Found
 from memplan.catalog.computer_devices import ThisComputer
 from memplan.cli.ending import run
@@ -304,3 +304,14 @@ def test_the_person_s_own_devices_stand_there_and_what_is_wrong_with_them_too(
     assert row_of(view, "lab").fit.verdict in ("fits", "tight")
     assert "devices[1].total_mib: found 0" in view.problems.text()
     assert not view.problems.isHidden()
+
+
+def test_what_is_free_is_said_as_the_verdict_says_it() -> None:
+    """61.3 of 75.1 GiB leaves 13.8 as printed; 13.875 by itself would be 13.9."""
+    gib = 2**30
+    need, usable = round(61.26 * gib), round(75.135 * gib)
+    scenario = Scenario.model_validate({"model": {"catalog": "meta-llama/Llama-3.2-1B"}})
+    fit = replace(device_fits(scenario)[0], need=Need(need, need), need_bytes=need, usable_bytes=usable)
+    assert fits.cell(FitRow(fit, 0, is_own=False, is_favourite=False), fits.FREE, "gib") == "13.8"
+    larger = replace(fit, need_bytes=usable, need=Need(usable, usable), usable_bytes=need)
+    assert fits.cell(FitRow(larger, 0, is_own=False, is_favourite=False), fits.FREE, "gib") == "−13.8"

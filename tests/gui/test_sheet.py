@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
@@ -107,12 +108,31 @@ def test_what_is_on_already_is_not_said_to_change_nothing() -> None:
     assert "Autocast" not in lines.get("Would change nothing", "")
 
 
+def test_a_lever_that_costs_memory_is_not_on_the_page() -> None:
+    """Adafactor keeps a row and a column of each matrix: 8-bit Adam's two bytes a parameter are more."""
+    scenario = replaced(ONE, "training.optimizer", "adafactor")
+    assert "optimizer_8bit" in {offer.lever.id for offer in lever_offers(scenario) if offer.costs_memory}
+    page = made(scenario)
+    assert page.levers
+    assert all(line.saving.startswith("−") for line in page.levers)
+    assert not any("8-bit" in words for words in page.other_levers)
+
+
+def test_levers_without_room_are_not_said_to_have_failed(look: ChartLook) -> None:
+    page = made(replaced(ONE, "training.checkpointing", "none"))
+    crowded = replace(page, levers=page.levers * 4)
+    words = " ".join(text for _, text in texts(crowded, look))
+    assert "Also on offer: " in words
+    assert "No room" not in words
+
+
 def test_the_evidence_says_what_was_compared_and_how_it_differs() -> None:
     compared, nearest, *_ = made(TWO_NODES).evidence
     assert compared.startswith("Compared: peak memory of the tensors")
     assert "traces of the framework's own code on a CPU" in compared
     assert re.search(
-        r"GiB (traced|measured), estimate (within 0\.01%|[\d.]+% (above|below)); unlike this plan: ", nearest
+        r"GiB (traced|measured), estimate (within 0\.01%|[\d.]+% (above|below)); this case differs from the plan: ",
+        nearest,
     )
 
 
@@ -156,7 +176,7 @@ def test_everything_stands_on_the_page_in_order(look: ChartLook, changes: dict[s
     headings = [
         down
         for down, text in found
-        if text in ("Assumptions", "Warnings") or text.startswith(("Levers: ", "Evidence: "))
+        if text in ("Assumptions", "Remarks") or text.startswith(("Levers: ", "Evidence: "))
     ]
     assert headings == sorted(headings)
     assert max(down for down, text in found if text != page.footer) < found[-1][0]

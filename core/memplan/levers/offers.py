@@ -84,6 +84,11 @@ class LeverOffer:
         return abs(self.saving_bytes) <= SMALL * need
 
     @property
+    def costs_memory(self) -> bool:
+        """Whether the need would be larger with it: no lever to offer to who looks for memory."""
+        return self.state == "off" and self.saving_bytes < 0 and not self.saves_nothing
+
+    @property
     def price(self) -> str:
         """What it costs, in time and beside it: "Steps take about 31% longer. Forward runs a second time …"."""
         if self.slowdown is None:

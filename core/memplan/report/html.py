@@ -60,13 +60,13 @@ def _scenario(scenario: Scenario, estimate: Estimate, unit: Unit) -> str:
     ]
     parts.append(f"<h3>Evidence: the nearest cases that are known</h3>{_evidence(scenario, unit)}")
     if estimate.warnings:
-        parts.append(f"<h3>Warnings</h3>{_definitions(warning_lines(estimate))}")
+        parts.append(f"<h3>Remarks</h3>{_definitions(warning_lines(estimate))}")
     return "\n".join(parts)
 
 
 def _levers(scenario: Scenario, estimate: Estimate, unit: Unit) -> str:
-    offered = useful_offers(lever_offers(scenario, estimate, unit), _MOST_LEVERS)
-    offers = [offer for offer in offered if offer.state != "not_applicable"]
+    every = [offer for offer in lever_offers(scenario, estimate, unit) if not offer.costs_memory]
+    offers = [offer for offer in useful_offers(every, _MOST_LEVERS) if offer.state != "not_applicable"]
     rows = [
         [
             escape(offer.lever.title),

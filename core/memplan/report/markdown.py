@@ -51,7 +51,7 @@ def _scenario_blocks(scenario: Scenario, estimate: Estimate, unit: Unit) -> list
         _terms(estimate.terms, unit),
     ]
     if estimate.warnings:
-        blocks.append("### Warnings")
+        blocks.append("### Remarks")
         blocks.append("\n".join(f"- {_text(title)}: {_text(words)}" for title, words in warning_lines(estimate)))
     return blocks
 

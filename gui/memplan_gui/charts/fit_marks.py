@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from PySide6.QtCore import QLineF, QRectF
 from PySide6.QtGui import QPainter, QPen
 
-from memplan import Unit, format_bytes, tr
+from memplan import Unit, margin_words, tr
 from memplan_gui.charts.axis import AXIS_HEIGHT, paint_axis, paint_grid
 from memplan_gui.charts.look import ChartLook
 from memplan_gui.charts.row_pieces import GAP, names_width, paint_figure, paint_name, paint_over
@@ -111,5 +111,6 @@ def _paint_bar(painter: QPainter, marks: FitMarks, at: int, row: FitRow) -> None
 
 def _figure(row: FitRow, unit: Unit) -> str:
     """What is free, or how much is missing."""
-    room = row.fit.headroom_bytes
-    return (tr("{amount} free") if room >= 0 else tr("{amount} over")).format(amount=format_bytes(abs(room), unit))
+    fit = row.fit
+    amount = margin_words(fit.need_bytes, fit.need, fit.usable_bytes, unit)
+    return (tr("{amount} free") if fit.headroom_bytes >= 0 else tr("{amount} over")).format(amount=amount)

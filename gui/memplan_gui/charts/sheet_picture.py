@@ -60,7 +60,7 @@ def paint_sheet(painter: QPainter, page: Sheet, look: ChartLook) -> None:
     pen.heading(tr("Evidence: the nearest cases that are known"))
     pen.small_lines(evidence)
     if warnings:
-        pen.heading(tr("Warnings"))
+        pen.heading(tr("Remarks"))
         pen.small_lines(warnings)
     pen.foot(page.footer)
 
@@ -133,7 +133,7 @@ class _Pen:
             self.line("caption", "text", line, LABEL_WIDTH)
 
     def levers(self, page: Sheet) -> None:
-        """Write what each lever would do; how many found no room is said."""
+        """Write what each lever would do; which found no room is said by name."""
         left = NAME_WIDTH + SAVING_WIDTH + GAP
         left_out: list[str] = []
         others = len(self.lines_of(page.other_levers)) + 2
@@ -147,7 +147,7 @@ class _Pen:
             self._write("caption", "text", lever.saving, at, SMALL_LINE)
             for line in lines:
                 self.line("caption", "muted", line, left)
-        unsaid = [tr("No room here for: {levers}.").format(levers=", ".join(left_out))] if left_out else []
+        unsaid = [tr("Also on offer: {levers}.").format(levers=", ".join(left_out))] if left_out else []
         for line in self.lines_of([*page.other_levers, *unsaid]):
             self.line("caption", "muted", line)
 

@@ -18,6 +18,7 @@ from memplan import (
     fit_title,
     format_bytes,
     limit_words,
+    margin_words,
     ranked_fits,
     tr,
     tr_later,
@@ -173,7 +174,8 @@ def cell(row: FitRow, column: int, unit: Unit) -> str:
     if column == NEED:
         return f"{_figure(fit.need.low, unit)}–{_figure(fit.need.high, unit)}"
     if column == FREE:
-        return _figure(fit.headroom_bytes, unit)
+        amount = margin_words(fit.need_bytes, fit.need, fit.usable_bytes, unit).split(" ")[0]
+        return f"−{amount}" if fit.headroom_bytes < 0 else amount
     if row.answer is None:
         return NOT_YET
     if column in (FEWEST, NODES):

@@ -1,4 +1,4 @@
-"""The words of the one-page sheet for a design review: verdict, assumptions, levers, evidence, warnings."""
+"""The words of the one-page sheet for a design review: verdict, assumptions, levers, evidence, remarks."""
 
 from __future__ import annotations
 
@@ -87,7 +87,8 @@ def sheet(
 ) -> Sheet:
     """Put the page together. `day` stands in its footer; everything else follows from the plan."""
     peaks_later = any(instant.total_bytes >= estimate.peak.total_bytes for instant in estimate.instants)
-    offered = [offer for offer in useful_offers(offers, MOST_LEVERS) if offer.state != "not_applicable"]
+    every = [offer for offer in offers if not offer.costs_memory]
+    offered = [offer for offer in useful_offers(every, MOST_LEVERS) if offer.state != "not_applicable"]
     is_on = [translated(offer.lever.title) for offer in offered if offer.state == "on"]
     useful = [offer for offer in offered if offer.state != "on" and not offer.saves_nothing]
     idle = [translated(offer.lever.title) for offer in offered if offer.state != "on" and offer.saves_nothing]
@@ -132,7 +133,7 @@ def _case_words(scenario: Scenario, unit: Unit) -> list[str]:
     words = [translated(COMPARED[kind]) for kind in COMPARED if any(row.kind == kind for row in rows)]
     for row in rows:
         differences = evidence_differences(row, scenario)
-        unlike = tr("unlike this plan: {differences}").format(differences=", ".join(differences))
+        unlike = tr("this case differs from the plan: {differences}").format(differences=", ".join(differences))
         seen = tr("{case}: {size} traced, {off}; {apart}.")
         if row.kind != "traced":
             seen = tr("{case}: {size} measured, {off}; {apart}.")
