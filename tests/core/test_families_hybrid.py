@@ -21,7 +21,7 @@ KNOWN_GAPS: dict[str, float] = {
 """Cases that are further off than `DRIFT`, each with how far and, where it is known, why."""
 SCANNED = {*mamba.FAMILIES, *mamba2.FAMILIES, "granitemoehybrid", "jamba", "nemotron_h"}
 """With layers of Mamba, for which devices have kernels of their own."""
-OWN = {*SCANNED, *experts_recent.FAMILIES, "olmo_hybrid", "sarvam_mla", "axk1", "lfm3", "granitemoe_swa"}
+OWN = {*SCANNED, *experts_recent.FAMILIES, "olmo_hybrid", "kimi_linear", "sarvam_mla", "axk1", "lfm3", "granitemoe_swa"}
 
 
 @pytest.mark.parametrize("case", CASES, ids=by_id)
@@ -46,3 +46,11 @@ def test_a_device_runs_fused_kernels_and_the_estimate_says_so(model_type: str) -
     found = estimate(scenario_of(case))
     assert found.process.allocated < 0.95 * case["bytes"]["peak"]
     assert "mamba_ssm" in found.warnings[0].message
+
+
+def test_decays_of_each_channel_are_fused_on_a_device_and_the_estimate_says_so() -> None:
+    """PyTorch's path keeps 64 x 64 decays for each channel of each chunk, flash-linear-attention none; a warning."""
+    case = next(case for case in CASES if case["id"] == "kimi_linear, full")
+    found = estimate(scenario_of(case))
+    assert found.process.allocated < 0.6 * case["bytes"]["peak"]
+    assert "flash-linear-attention" in found.warnings[0].message

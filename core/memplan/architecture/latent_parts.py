@@ -69,6 +69,8 @@ class LatentAttention:
     alibi: Literal[False] = False
     scaled_queries: bool = False
     """Queries are scaled by a number for each position (Mistral 4)."""
+    shared_dim: int = 0
+    """Width of the part of keys that all heads share where positions turn nothing (Kimi Linear)."""
     indexer: Indexer | None = None
     selects: bool = False
     """Each query sees the keys that an indexer chose, this layer's or an earlier one's."""
@@ -78,7 +80,12 @@ class LatentAttention:
     @property
     def head_dim(self) -> int:
         """Width of a query and a key."""
-        return self.plain_dim + self.rotary_dim
+        return self.plain_dim + self.of_all_heads
+
+    @property
+    def of_all_heads(self) -> int:
+        """Width of the part of keys that all heads share."""
+        return self.rotary_dim or self.shared_dim
 
     @property
     def kv_heads(self) -> int:

@@ -125,6 +125,17 @@ class Mamba2(StateSpace):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class KimiDelta(StateSpace):
+    """Kimi Delta Attention: the delta rule with a decay for each channel of a head.
+
+    `inputs` are q, k, v, learning rates, and the narrow halves of decays and gate; `inner` are those two's wide halves.
+    """
+
+    heads: int
+    head_dim: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Mamba(StateSpace):
     """A state space of Mamba, scanned position by position. `inputs` is one projection: value and gate.
 

@@ -12,7 +12,7 @@ from memplan.architecture.families.experts import CORRECTED, after_dense_layers,
 from memplan.architecture.families.latent import read_latent_attention
 from memplan.architecture.families.mamba2 import CAVEAT as FUSED
 from memplan.architecture.families.mamba2 import Sizes, read_mamba2
-from memplan.architecture.linear_parts import Mamba, Nothing, ShortConvolution, StateSpace
+from memplan.architecture.linear_parts import KimiDelta, Mamba, Nothing, ShortConvolution, StateSpace
 from memplan.architecture.parts import Architecture, Layer, Linear, Mlp, Norm, Weight
 from memplan.architecture.positions import Rotary
 from memplan.errors import ConfigError
@@ -21,6 +21,10 @@ from memplan.plan.problems import shown
 CAVEAT = (
     "State-space layers are walked as fused kernels keep their tensors, not traced; "
     "without those kernels PyTorch's own path takes several times as much."
+)
+KIMI = (
+    "Kimi Delta Attention is counted on a device as the fused kernels of flash-linear-attention keep its tensors, not "
+    "traced; PyTorch's own path, which runs without them, is traced and takes several times as much."
 )
 
 
@@ -215,8 +219,10 @@ def _kimi_linear(reader: ConfigReader) -> Architecture:
     hidden = reader.size("hidden_size")
     heads, width = reader.size("linear_num_heads", default=32), reader.size("linear_head_dim", default=128)
     wide = heads * width
-    delta = StateSpace(
+    delta = KimiDelta(
         name="self_attn",
+        heads=heads,
+        head_dim=width,
         inputs=(
             *(Linear(name, hidden, wide) for name in ("q_proj", "k_proj", "v_proj")),
             Linear("b_proj", hidden, heads),
@@ -229,12 +235,13 @@ def _kimi_linear(reader: ConfigReader) -> Architecture:
         kernel=reader.size("linear_conv_kernel_dim", default=4),
         state=wide * width,
         others=(
-            Weight("dt_bias", (wide,), "attention"),
+            Weight("dt_bias", (wide,), "attention", held_in="fp32"),
             Weight("A_log", (heads,), "attention"),
             Weight("o_norm.weight", (width,), "norms"),
         ),
     )
-    attention = read_latent_attention(reader, Rotary(pairs=True))
+    attention = read_latent_attention(reader, Rotary())
+    attention = replace(attention, rotary_dim=0, shared_dim=attention.rotary_dim)
     experts = read_experts(
         reader,
         CORRECTED,
@@ -253,7 +260,7 @@ def _kimi_linear(reader: ConfigReader) -> Architecture:
         for one in (True, False)
     }
     order = runs(kinds[name == "full_attention", one] for name, one in zip(names, sparse, strict=True))
-    return replace(compose_decoder(reader, order), caveat=CAVEAT.replace("State-space", "Linear"))
+    return replace(compose_decoder(reader, order), caveat=KIMI)
 
 
 FAMILIES: dict[str, Callable[[ConfigReader], Architecture]] = {

@@ -56,7 +56,7 @@ def chunked_rule(
     )
     beta, decay = _padded(tape, beta, sizes.of(1)), _padded(tape, decay, sizes.of(1))
     v_beta, k_beta = _by_row(tape, v, beta), _by_row(tape, k, beta)
-    so_far = _cumulated(tape, decay)
+    so_far = cumulated(tape, decay)
     square = sizes.of(CHUNK)
     pairwise = _pairwise(tape, so_far, square)
     system = op.mul(tape, products.matmul(tape, k_beta, k, square, "keys", "keys"), pairwise)
@@ -97,7 +97,8 @@ def _by_row(tape: Tape, x: Tensor, numbers: Tensor) -> Tensor:
     return op.mul_by_row_scalar(tape, x, numbers)
 
 
-def _cumulated(tape: Tape, x: Tensor) -> Tensor:
+def cumulated(tape: Tape, x: Tensor) -> Tensor:
+    """Sums of all positions of a chunk up to each: nothing is kept."""
     output = tape.new(x.shape, x.dtype)
     if not tape.needs_grad(x):
         return output

@@ -20,16 +20,20 @@ def latent_attention(ctx: Context, spec: LatentAttention, x: Tensor) -> Tensor:
     with tape.inside(spec.name):
         q, for_indexer = _queries(ctx, spec, x)
         parts = ((*rows, spec.plain_dim), (*rows, spec.rotary_dim))
-        q_plain, q_turned = split(tape, q, parts, reordered=True)
+        q_parts = split(tape, q, parts, reordered=True) if spec.rotary_dim else None
         compressed = ctx.linear(spec.down, x, spec.name)
         one = (ctx.batch, 1, ctx.sequence)
-        latent, k_turned = split(tape, compressed, ((*one, spec.latent_dim), (*one, spec.rotary_dim)))
+        latent, k_turned = split(tape, compressed, ((*one, spec.latent_dim), (*one, spec.of_all_heads)))
         latent = ctx.norm(spec.latent_norm, latent, spec.name)
-        q_turned, k_turned = _turned(ctx, spec, q_turned, k_turned)
+        if q_parts is not None:
+            q_turned, k_turned = _turned(ctx, spec, q_parts[1], k_turned)
         latents = ctx.setup.stack.caches_latents
         if latents:
             latent, k_turned = cached(ctx, spec.window, (latent, k_turned))
-        q_whole = joined(tape, (q_plain, q_turned))
+        if q_parts is not None:
+            q_whole = joined(tape, (q_parts[0], q_turned))
+        else:
+            q_whole = op.view_with_copied_gradient(tape, q, (*rows, spec.head_dim))
         if spec.scaled_queries:
             scales = tape.new((1, 1, ctx.sequence, 1), q_whole.dtype)
             q_whole = op.mul_by_constant(tape, q_whole, scales, "scales of queries")

@@ -7,6 +7,7 @@ from memplan.architecture.latent_parts import LatentAttention
 from memplan.architecture.linear_parts import (
     Beside,
     GatedDelta,
+    KimiDelta,
     Mamba,
     Mamba2,
     Nothing,
@@ -24,6 +25,7 @@ from memplan.memory.blocks.context import Context
 from memplan.memory.blocks.delta import gated_delta
 from memplan.memory.blocks.experts import experts
 from memplan.memory.blocks.gating import activation
+from memplan.memory.blocks.kimi_delta import kimi_delta
 from memplan.memory.blocks.latent import latent_attention
 from memplan.memory.blocks.mamba import mamba
 from memplan.memory.blocks.mamba2 import mamba2
@@ -175,6 +177,8 @@ def _mixer(ctx: Context, spec: Attention | LatentAttention | StateMixer, x: Tens
         return _beside(ctx, spec, x)
     if isinstance(spec, Mamba2):
         return mamba2(ctx, spec, x)
+    if isinstance(spec, KimiDelta):
+        return kimi_delta(ctx, spec, x)
     if isinstance(spec, Mamba):
         return mamba(ctx, spec, x)
     if isinstance(spec, StateSpace):
