@@ -189,9 +189,12 @@ def _about_version(training: Training) -> Iterator[Advice]:
 def device_advice(scenario: Scenario, device: Device) -> Iterator[Advice]:
     """What speaks against this device in particular: arithmetic, kernels or communication that it lacks."""
     training = scenario.training
-    if device.vendor == "Apple" and scenario.hardware.devices > 1:
-        # Hugging Face Accelerate, documentation of mps.
+    if not device.joins_others and scenario.hardware.devices > 1:
         words = tr("PyTorch has no communication between Apple's GPUs: a run cannot be divided over several.")
+        if device.vendor != "Apple":
+            words = tr("{name} is not made to be linked to others: a run cannot be divided over several.").format(
+                name=device.name
+            )
         yield Advice("hardware.devices", words)
     if device.vendor == "Apple" and RULES[training.optimizer].source.startswith("bitsandbytes"):
         words = tr("bitsandbytes' optimizers need a platform that it supports; Apple's GPUs are not among them.")

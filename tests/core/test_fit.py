@@ -651,6 +651,10 @@ def test_what_cannot_share_a_run_is_left_out_of_a_divided_one() -> None:
     scenario = Scenario.model_validate({"model": {"catalog": "Qwen/Qwen2.5-72B"}, "hardware": hardware})
     fits = device_fits(scenario)
     joined = [fit for fit in fits if fit.device.joins_others]
+    assert not any(fit.runs_alone for fit in joined)
+    assert all(
+        fit.runs_alone for fit in fits if not fit.device.joins_others
+    )  # Strix Halo and laptops too, not Macs alone
     assert not any(fit.device.vendor == "Apple" or "Laptop" in fit.device.name for fit in joined)
     assert {fit.device.name for fit in joined} > {"GeForce RTX 4090", "H200 SXM 141 GB"}
     words = fit_sentence(fits, scenario.hardware)
