@@ -16,6 +16,7 @@ from memplan.number_style import number
 from memplan.parallel_checks import keeps_masters, parallel_advice
 from memplan.plan.scenario import Scenario
 from memplan.plan.training import Training
+from memplan.printable import printable
 from memplan.result import Advice
 from memplan.translation import tr
 
@@ -26,6 +27,7 @@ _BEFORE_AMPERE = ("Pascal", "Volta", "Turing")
 def advice(scenario: Scenario, setup: Setup, architecture: Architecture, device: Device) -> Iterator[Advice]:
     """What a person who knows would say before starting this run."""
     yield from _about_precision(scenario)
+    yield from _about_stored_weights(scenario)
     yield from _about_what_trains(scenario, setup, architecture)
     yield from _about_state_spaces(setup, architecture)
     yield from _about_experts(scenario, setup, architecture)
@@ -77,6 +79,15 @@ def _about_precision(scenario: Scenario) -> Iterator[Advice]:
         )
 
 
+def _about_stored_weights(scenario: Scenario) -> Iterator[Advice]:
+    """A config may say that weights are stored packed (transformers, quantization_config); adapters keep them so."""
+    stored = (scenario.model.config or {}).get("quantization_config")
+    if isinstance(stored, dict) and scenario.training.method != "qlora":
+        words = tr("The config says that weights are stored packed ({method}). They are counted unpacked, in {dtype}.")
+        method = printable(str(stored.get("quant_method", "quantization_config")))[:40]
+        yield Advice("model", words.format(method=method, dtype=scenario.training.weights_dtype))
+
+
 def _about_what_trains(scenario: Scenario, setup: Setup, architecture: Architecture) -> Iterator[Advice]:
     training = scenario.training
     freeze, lora = training.freeze, training.lora
@@ -99,10 +110,10 @@ def _about_what_trains(scenario: Scenario, setup: Setup, architecture: Architect
             tr("No module is called {named}. This model's are {names}.").format(named=named, names=names),
         )
     if (last := lora.last_layers) is not None and last > architecture.num_layers:
-        words = tr(
-            "The model has {layers} layers, and all of them get adapters. MLX-LM refuses to train more than there are."
-        ).format(layers=number(architecture.num_layers))
-        yield Advice("training.lora.last_layers", words)
+        words = tr("The model has {layers} layers, and all of them get adapters.")
+        if scenario.training.kernels == "mlx":
+            words = tr("The model has {layers} layers. MLX-LM refuses to train more than there are.")
+        yield Advice("training.lora.last_layers", words.format(layers=number(architecture.num_layers)))
     narrowest = min((min(linear.inputs, linear.outputs) for linear in adapted), default=0)
     if 0 < narrowest < lora.rank:
         words = tr(

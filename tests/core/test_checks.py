@@ -205,6 +205,16 @@ def test_what_is_unwise_is_told_beside_its_field(
     assert any(one.path == path and words in one.message for one in found)
 
 
+@pytest.mark.parametrize(("method", "told"), [("inference", True), ("full", True), ("qlora", False)])
+def test_weights_that_are_stored_packed_are_counted_as_trainers_unpack_them_and_that_is_said(
+    method: str, told: bool
+) -> None:
+    """A config.json of GPTQ, AWQ or fp8 weights has `quantization_config` (transformers, quantizers)."""
+    config = {**LLAMA, "quantization_config": {"quant_method": "gptq", "bits": 4}}
+    scenario = Scenario.model_validate({"model": {"config": config}, "training": {"method": method}})
+    assert any("stored packed (gptq)" in one.message for one in estimate(scenario).warnings) is told
+
+
 def test_advice_is_never_a_refusal() -> None:
     """Unwise values still give an estimate; the verdict says what becomes of them."""
     found = estimate(Scenario.model_validate({"model": {"config": LLAMA}, "training": {"micro_batch": 1_000_000}}))

@@ -127,6 +127,13 @@ def test_checkpointing_saves_nothing_where_the_peak_is_the_optimizer_step() -> N
     assert found.sentence == "Would save nothing: the peak is at the optimizer step."
 
 
+def test_what_layers_between_checkpoints_keep_can_go_to_the_host() -> None:
+    """Where every layer is recomputed, checkpoints are all that is kept; of every fifth, four layers keep everything."""
+    few = changed(checkpointing="full", checkpoint_every=5)
+    assert offer(few, "offload_activations").state == "off"
+    assert offer(replaced(few, "training.checkpoint_every", 1), "offload_activations").state == "not_applicable"
+
+
 def test_a_smaller_batch_keeps_the_batch_of_a_step() -> None:
     lever = BY_ID["smaller_batch"]
     for micro_batch, accumulation, expected in [

@@ -52,8 +52,14 @@ def _offload_parameters_why_not(scenario: Scenario) -> str | None:
     return _shared_memory(scenario) if infers(scenario) else _offload_optimizer_why_not(scenario)
 
 
+def recomputes_every_layer(scenario: Scenario) -> bool:
+    """Whether no layer keeps more than its input."""
+    training = scenario.training
+    return training.checkpointing == "offload" or (training.checkpointing == "full" and training.checkpoint_every == 1)
+
+
 def _offload_activations_why_not(scenario: Scenario) -> str | None:
-    if scenario.training.checkpointing in ("full", "offload"):
+    if recomputes_every_layer(scenario):
         return tr("checkpoints are all that layers keep")
     return _shared_memory(scenario)
 

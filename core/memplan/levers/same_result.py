@@ -8,6 +8,7 @@ from memplan.choice_titles import choice_title
 from memplan.chosen_model import chosen_model
 from memplan.errors import MemplanError
 from memplan.levers.lever import ALWAYS, Changes, Lever, device_in, micro_batch_words, never, setting
+from memplan.levers.placing import recomputes_every_layer
 from memplan.number_style import number
 from memplan.plan.scenario import Scenario
 from memplan.plan.training import Optimizer
@@ -56,11 +57,6 @@ def has_flash(device: Device | None) -> bool:
 
 def _flash(scenario: Scenario) -> Changes:
     return {"training.attention": "flash" if has_flash(device_in(scenario)) else "sdpa"}
-
-
-def _every_layer_is_recomputed(scenario: Scenario) -> bool:
-    training = scenario.training
-    return training.checkpointing == "offload" or (training.checkpointing == "full" and training.checkpoint_every == 1)
 
 
 def _flash_is_on(scenario: Scenario) -> bool:
@@ -173,7 +169,7 @@ SAME_RESULT: tuple[Lever, ...] = (
         group="checkpointing",
         on={"training.checkpointing": "full", "training.checkpoint_every": 1},
         off={"training.checkpointing": "none"},
-        is_on=_every_layer_is_recomputed,
+        is_on=recomputes_every_layer,
         counts_as=0.002,
     ),
     Lever(
