@@ -150,9 +150,9 @@ def fuzz(readers: Sequence[str], minutes: float, seed: int) -> int:
     for reader in readers:
         count, slowest, end = 0, 0.0, time.monotonic() + 60 * minutes
         for name, data in mutations(reader, seed):
-            start = time.process_time()
-            if start > end:
+            if time.monotonic() > end:
                 break
+            start = time.process_time()
             what = defect(name, data)
             took = time.process_time() - start
             count, slowest = count + 1, max(slowest, took)
