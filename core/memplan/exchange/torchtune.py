@@ -120,13 +120,7 @@ def read(keys: Keys, document: Document) -> None:
         reading.assume(batch.key, "rows are pairs, chosen and rejected: two sequences each")
     reading.state("training.gradient_accumulation", keys.whole("gradient_accumulation_steps"))
     reading.default("training.gradient_accumulation", 1, "torchtune's default")
-    kept, host = keys.switch("enable_activation_checkpointing"), keys.switch("enable_activation_offloading")
-    reading.state("training.checkpointing", kept, value="full" if kept and kept.value else "none")
-    if host and host.value:
-        if kept and kept.value:
-            reading.state("training.checkpointing", host, value="offload")
-        else:
-            reading.state("hardware.offload.activations", host)
+    _read_checkpointing(keys)
     if (compiled := keys.switch("compile")) and compiled.value:
         reading.leave_out(compiled, "compiled kernels keep less; eager ones are counted")
     _read_optimizer(keys)
@@ -230,6 +224,34 @@ _OPTIMIZERS = {
     "Lion": "lion", "Lion8bit": "lion_8bit", "Muon": "muon",
     "AdEMAMix": "ademamix", "AdEMAMix8bit": "ademamix_8bit", "AdamWScheduleFree": "schedule_free_adamw",
 }  # fmt: skip
+
+
+def _read_checkpointing(keys: Keys) -> None:
+    """Layers' inputs alone are kept: of all, of one layer in so many, or, where two switches ask for it, of none.
+
+    Source: torchtune 0.6, recipes/full_finetune_distributed.py (ac_mode counts where enable_activation_checkpointing is
+    off, which itself counts where there is no ac_mode).
+    """
+    reading, kept = keys.reading, keys.switch("enable_activation_checkpointing")
+    mode, option = keys.text("ac_mode"), keys.any("ac_option")
+    whole = bool(kept and kept.value)
+    if mode is None:
+        reading.state("training.checkpointing", kept, value="full" if whole else "none")
+    elif whole:
+        reading.state("training.checkpointing", mode, value="none")
+        reading.assume(mode.key, "with enable_activation_checkpointing as well, torchtune checkpoints nothing")
+    else:
+        every = str(option.value) if option and mode.value == "selective" else ""
+        by_layers = mode.value == "full" or (every.isdecimal() and int(every) > 0)
+        reading.state("training.checkpointing", mode, value="full" if by_layers else "selective")
+        if by_layers and every:
+            reading.state("training.checkpoint_every", option, value=int(every))
+    host = keys.switch("enable_activation_offloading")
+    if host and host.value:
+        if whole and mode is None:
+            reading.state("training.checkpointing", host, value="offload")
+        else:
+            reading.state("hardware.offload.activations", host)
 
 
 def _read_optimizer(keys: Keys) -> None:

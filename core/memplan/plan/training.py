@@ -234,7 +234,7 @@ class Training(BaseModel):
         json_schema_extra={"unit": "layers"},
         description=(
             "Under full checkpointing: 1 recomputes every layer, 2 every second one, and so on; the others keep what "
-            "they make. torchtitan calls it selective_ac_option."
+            "they make. torchtitan calls it selective_ac_option, torchtune ac_option."
         ),
     )
     attention: Literal["eager", "sdpa", "flash"] = Field(
