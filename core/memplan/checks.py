@@ -29,6 +29,7 @@ def advice(scenario: Scenario, setup: Setup, architecture: Architecture, device:
     yield from _about_precision(scenario)
     yield from _about_stored_weights(scenario)
     yield from _about_what_trains(scenario, setup, architecture)
+    yield from _about_checkpoints(scenario, setup, architecture)
     yield from _about_state_spaces(setup, architecture)
     yield from _about_experts(scenario, setup, architecture)
     yield from device_advice(scenario, device)
@@ -120,6 +121,23 @@ def _about_what_trains(scenario: Scenario, setup: Setup, architecture: Architect
             "An adapter of rank {rank} is larger than the narrowest matrix it stands beside ({narrowest})."
         ).format(rank=lora.rank, narrowest=narrowest)
         yield Advice("training.lora.rank", words)
+
+
+def _about_checkpoints(scenario: Scenario, setup: Setup, architecture: Architecture) -> Iterator[Advice]:
+    training, layers = scenario.training, architecture.num_layers
+    every, last = training.checkpoint_every, training.lora.last_layers
+    if training.checkpointing in ("selective", "offload") and every > 1:
+        words = tr("Full checkpointing alone leaves layers out: selective and offloaded ones treat all alike.")
+        yield Advice("training.checkpoint_every", words)
+    if training.checkpointing == "full" and every > layers:
+        words = tr("The model has {layers} layers, so none is recomputed.").format(layers=number(layers))
+        yield Advice("training.checkpoint_every", words)
+    if setup.adapted and setup.makes_inputs_need_gradients and last is not None and last < layers:
+        words = tr(
+            "With checkpoints PEFT makes the embeddings need gradients, so that layers before the first adapter take "
+            "part in backward. Without checkpoints they keep nothing."
+        )
+        yield Advice("training.checkpointing", words)
 
 
 def _names_of(linears: Iterable[Linear]) -> set[str]:

@@ -258,3 +258,29 @@ def test_every_path_is_a_field_of_the_scenario(training: dict[str, Any], hardwar
             assert name in type(node).model_fields, one.path
             node = getattr(node, name)
     assert replaced(scenario, "name", "same").training == scenario.training
+
+
+@pytest.mark.parametrize(
+    ("training", "said"),
+    [
+        ({"checkpointing": "full", "checkpoint_every": 4}, ""),
+        ({"checkpointing": "full", "checkpoint_every": 5}, "4 layers"),
+        ({"checkpointing": "selective", "checkpoint_every": 2}, "treat all alike"),
+        ({"checkpointing": "offload", "checkpoint_every": 2}, "treat all alike"),
+        ({"checkpointing": "offload"}, ""),
+        ({"checkpoint_every": 5}, ""),
+    ],
+)
+def test_layers_between_checkpoints_are_said_to_be_what_is_counted(training: dict[str, Any], said: str) -> None:
+    """Four layers: none's number can be divided by 5; and `checkpoint_every` belongs to full checkpointing."""
+    found = warnings(training).get("training.checkpoint_every", "")
+    assert said in found
+    assert bool(said) == bool(found)
+
+
+def test_checkpoints_that_take_bare_layers_into_backward_are_said_to() -> None:
+    """peft 0.21.2, prepare_model_for_gradient_checkpointing; mlx-lm and torchtitan have nothing of the kind."""
+    few = {"method": "lora", "lora": {"last_layers": 2}, "checkpointing": "full"}
+    assert "PEFT" in warnings(few)["training.checkpointing"]
+    for other in ({"checkpointing": "none"}, {"lora": {"last_layers": 4}}, {"kernels": "mlx"}):
+        assert "training.checkpointing" not in warnings({**few, **other})

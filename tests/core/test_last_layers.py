@@ -89,6 +89,26 @@ def test_more_layers_are_never_less_memory() -> None:
         assert peaks == sorted(peaks)
 
 
+@pytest.mark.parametrize("kernels", ["mlx", "torchtitan", "torchtune", "litgpt"])
+def test_checkpoints_that_ask_for_nothing_leave_bare_layers_alone(kernels: str) -> None:
+    """PyTorch records no layer that needs no gradient, checkpointed or not, and MLX evaluates none twice: only PEFT and
+    transformers 5 make embeddings need gradients. What each adapted layer keeps is its input, 2 × 512 × 512 tokens."""
+    ends = [answer(last, checkpointing="full", kernels=kernels).bytes for last in (1, 2, 4)]
+    kept = [end.forward_end - end.zeroed for end in ends]
+    assert kept[1] - kept[0] >= 2 * 512 * 512
+    assert kept[2] - kept[1] == 2 * (kept[1] - kept[0])
+
+
+@pytest.mark.parametrize("checkpointing", ["none", "full"])
+def test_fewer_adapters_are_never_more_under_mlx(checkpointing: str) -> None:
+    """Layers with and without adapters are of one kind there, of which backward holds two: where embeddings train, or
+    every second one is recomputed, as elsewhere."""
+    for lora in ({}, {"modules_to_save": ["embed_tokens"]}):
+        given = {"kernels": "mlx", "checkpointing": checkpointing, "checkpoint_every": 2, "lora": lora}
+        peaks = [answer(last, **given).bytes.peak for last in (1, 2, 3, 4)]
+        assert peaks == sorted(peaks)
+
+
 def test_a_name_reaches_a_module_outside_the_layers_only_where_it_is_the_head() -> None:
     """peft 0.21.2, check_target_module_exists: what stands in no numbered layer needs its whole name."""
     config = {**OPT, "word_embed_proj_dim": 128, "do_layer_norm_before": False}

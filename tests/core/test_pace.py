@@ -98,3 +98,63 @@ def test_checkpoints_on_every_nth_layer_recompute_those_alone() -> None:
     ]
     none, whole = flops[:2]
     assert [(one - none) / (whole - none) for one in flops[2:]] == pytest.approx([16 / 32, 6 / 32, 0])
+
+
+def of_forward(training: dict[str, Any], hardware: dict[str, Any] | None = None) -> float:
+    """Backward's arithmetic as a share of the layers' products in forward, without the head's and attention's: at a
+    sequence of one token scores are next to nothing."""
+    found = work_of(made({"sequence_length": 1, "lora": {"rank": 1}, **training}, hardware or {})).passes[-1].flops
+    return (found - 2 * 525_336_576) / (2 * 6_979_321_856)  # Llama 3.1 8B: values of its head, and of its layers
+
+
+def lora(last: int | None, **more: Any) -> dict[str, Any]:
+    return {"method": "lora", "lora": {"rank": 1, "last_layers": last}, **more}
+
+
+def test_backward_does_not_come_below_the_first_layer_that_trains() -> None:
+    """PyTorch records no operation of which no input needs a gradient. Of 32 layers with frozen weights each asks for
+    one product more where it is reached; its own weights ask for another."""
+    assert of_forward(lora(None)) == pytest.approx(1, rel=0.01)
+    assert of_forward(lora(8)) == pytest.approx(8 / 32, rel=0.01)
+    frozen = {"method": "freeze", "freeze": {"trainable_layers": 8, "head": False}}
+    assert of_forward(frozen) == pytest.approx(2 * 8 / 32, rel=0.01)
+    frozen["freeze"] = {"trainable_layers": 8, "head": False, "embeddings": True}
+    assert of_forward(frozen) == pytest.approx(1 + 8 / 32, rel=0.01)
+
+
+def test_an_embedding_that_trains_takes_backward_to_the_first_layer() -> None:
+    saved = {"method": "lora", "lora": {"rank": 1, "last_layers": 8, "modules_to_save": ["embed_tokens"]}}
+    assert of_forward(saved) == pytest.approx(1, rel=0.01)
+
+
+def test_checkpoints_are_recomputed_where_backward_comes() -> None:
+    """PEFT makes inputs need gradients under checkpoints (peft 0.21.2, prepare_model_for_gradient_checkpointing), so
+    that backward comes to every layer; MLX does not, nor does torchtitan. Of layers 25 to 32 two are a third one, 27 and
+    30; of all 32 there are ten."""
+    checkpoints = {"checkpointing": "full"}
+    assert of_forward(lora(8, **checkpoints)) == pytest.approx(2, rel=0.01)
+    assert of_forward(lora(8, **checkpoints, checkpoint_every=3)) == pytest.approx(1 + 10 / 32, rel=0.01)
+    for kernels in ("mlx", "torchtitan"):
+        assert of_forward(lora(8, kernels=kernels, **checkpoints)) == pytest.approx(16 / 32, rel=0.01)
+        few = lora(8, kernels=kernels, **checkpoints, checkpoint_every=3)
+        assert of_forward(few) == pytest.approx((8 + 2) / 32, rel=0.01)
+
+
+def test_a_later_stage_goes_back_to_what_it_receives() -> None:
+    """What a stage of a pipeline receives needs a gradient: of four stages of eight layers the first alone is spared."""
+    hardware = {"devices": 4, "pipeline_parallel": 4}
+    found = work_of(made(lora(8, sequence_length=1), hardware)).passes[-1].flops * 4
+    assert (found - 2 * 525_336_576) / (2 * 6_979_321_856) == pytest.approx(24 / 32, rel=0.01)
+
+
+def test_gradients_and_states_that_travel_are_those_of_what_trains() -> None:
+    """Adapters on an eighth of the layers, and layers that train: an eighth of what all of them would send."""
+    hardware = {"devices": 8, "sharding": {"strategy": "ddp"}}
+    few, every = (work_of(made(lora(last), hardware)).passes[-1].sent_bytes for last in (4, None))
+    assert few == every / 8 > 0
+    layers = [
+        work_of(made({"method": "freeze", "freeze": {"trainable_layers": count, "head": False}}, hardware))
+        .passes[-1].sent_bytes
+        for count in (4, 32)
+    ]  # fmt: skip
+    assert layers[0] == layers[1] / 8 > 0

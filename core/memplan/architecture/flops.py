@@ -9,14 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
-from typing import Literal
-
 from memplan.architecture.expert_parts import Experts
 from memplan.architecture.linear_parts import Beside, StateMixer
 from memplan.architecture.parts import Architecture, Layer
-
-Gradients = Literal["all", "inputs", "none"]
-"""What backward works out: gradients of inputs and weights; of inputs alone (frozen weights under adapters); none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +56,12 @@ def token_flops(architecture: Architecture, sequence: int) -> TokenFlops:
     """
     layers = sum(count * _layer_values(layer) for layer, count in architecture.kinds.items())
     attention = sum(count * _attention_flops(layer, sequence) for layer, count in architecture.kinds.items())
-    outer = architecture.head.inputs * architecture.head.outputs
-    outer += sum(linear.inputs * linear.outputs for linear in architecture.projections)
-    return TokenFlops(2 * layers, 2 * outer, attention)
+    return TokenFlops(2 * layers, 2 * _outer_values(architecture), attention)
+
+
+def _outer_values(architecture: Architecture) -> int:
+    projections = sum(linear.inputs * linear.outputs for linear in architecture.projections)
+    return architecture.head.inputs * architecture.head.outputs + projections
 
 
 def _layer_values(layer: Layer) -> int:
@@ -81,26 +79,80 @@ def _attention_flops(layer: Layer, sequence: int) -> int:
     return 2 * keys * attention.heads * (attention.head_dim + attention.value_dim)
 
 
-def step_flops(token: TokenFlops, gradients: Gradients, *, adapters: int = 0, recomputed: float = 0.0) -> int:
-    """Count one token's forward and backward.
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """How far backward comes, and what it works out on the way."""
 
-    Equation: forward F; backward of inputs F once more, of weights their products once more; scores have two inputs
-    each, so attention's backward is twice its forward. Adapters of a values: 6 · a. Recomputing: the forward of that
-    share of layers once more.
-    Symbols: F = forward.
+    num_layers: int
+    begins: int = 0
+    """Layers, from the first, that it does not come to: nothing before them or in them trains."""
+    frozen: int = 0
+    """Layers, from the first, whose own weights do not train; all of them under adapters."""
+    head_trains: bool = True
+    every: int = 0
+    """Each layer whose number, from 1, this divides is recomputed where backward comes to it; 0: none is."""
+
+    @property
+    def reached(self) -> float:
+        """The share of layers that it comes to."""
+        return (self.num_layers - self.begins) / self.num_layers
+
+    @property
+    def trained(self) -> float:
+        """The share of layers whose own weights train."""
+        return (self.num_layers - self.frozen) / self.num_layers
+
+    @property
+    def recomputed(self) -> float:
+        """The share of layers whose forward runs once more."""
+        if not self.every:
+            return 0.0
+        return (self.num_layers // self.every - self.begins // self.every) / self.num_layers
+
+
+@lru_cache(maxsize=1024)
+def backward_flops(architecture: Architecture, sequence: int, reach: Reach) -> int:
+    """Count one token's backward.
+
+    Equation: gradients of inputs: the products of each layer that backward comes to, and of the head, once more; of
+    weights: those of what trains; scores have two inputs each, so attention's backward is twice its forward.
+    Recomputing: the forward of those layers once more.
     Source: Kaplan et al. 2020, section 2.1 (backward is twice forward); Chen et al. 2016, arXiv:1604.06174
-    (checkpoints cost one more forward); Hu et al. 2021, arXiv:2106.09685, section 4.2 (no gradients of frozen weights).
+    (checkpoints cost one more forward); Hu et al. 2021, arXiv:2106.09685, section 4.2 (no gradients of frozen weights);
+    PyTorch, "Autograd mechanics" (an operation none of whose inputs needs a gradient is not recorded).
 
-    Everything trains: three times forward, four times with checkpoints; frozen weights: twice, three times with them.
+    Everything trains: twice forward, three times with checkpoints but for the head; weights that are frozen below
+    adapters: once, but for attention; and adapters on the last four of 32 layers: an eighth of that, and the head.
 
-    >>> token = TokenFlops(layer_products=100, head_products=0, attention=0)
-    >>> step_flops(token, "all"), step_flops(token, "all", recomputed=1)
-    (300, 400)
-    >>> step_flops(token, "inputs"), step_flops(token, "inputs", recomputed=1)
-    (200, 300)
+    >>> from memplan.chosen_model import chosen_model
+    >>> from memplan.plan.model_choice import ModelChoice
+    >>> llama = chosen_model(ModelChoice(catalog="meta-llama/Llama-3.1-8B")).architecture
+    >>> token = token_flops(llama, 2048)
+    >>> backward_flops(llama, 2048, Reach(32)) == 2 * token.forward
+    True
+    >>> backward_flops(llama, 2048, Reach(32, every=1)) == 2 * token.forward + token.layers
+    True
+    >>> adapters = backward_flops(llama, 2048, Reach(32, frozen=32, head_trains=False))
+    >>> adapters == token.forward + token.attention
+    True
+    >>> last = backward_flops(llama, 2048, Reach(32, begins=28, frozen=32, head_trains=False))
+    >>> last - token.head_products == (adapters - token.head_products) // 8
+    True
     """
-    products = token.layer_products + token.head_products
-    backward = {"all": 2 * products, "inputs": products, "none": 0}[gradients]
-    backward += 0 if gradients == "none" else 2 * token.attention
-    again = round(token.layers * recomputed) if gradients != "none" else 0
-    return token.forward + backward + again + 6 * adapters
+    head = 2 * _outer_values(architecture)
+    total = head * ((reach.reached > 0) + reach.head_trains)
+    number = 0
+    for layer, count in architecture.layers:
+        products, attention = 2 * _layer_values(layer), _attention_flops(layer, sequence)
+        first, number = number, number + count
+        reached = _above(first, number, reach.begins)
+        total += reached * (products + 2 * attention) + _above(first, number, reach.frozen) * products
+        if reach.every:
+            again = number // reach.every - (number - reached) // reach.every
+            total += again * (products + attention)
+    return total
+
+
+def _above(first: int, end: int, bound: int) -> int:
+    """How many of the layers from `first` to before `end` are not among the first `bound`."""
+    return max(0, end - max(first, bound))

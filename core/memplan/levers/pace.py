@@ -16,11 +16,13 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from memplan.allocation import Allocation, allocation
-from memplan.architecture.flops import Gradients, step_flops, token_flops
+from memplan.architecture.chosen_layers import adapted_on_last
+from memplan.architecture.flops import Reach, backward_flops, token_flops
 from memplan.architecture.parts import Architecture
 from memplan.catalog import Device
 from memplan.chosen_model import chosen_model
 from memplan.levers.links import HOST_GB_S, Links, links_of
+from memplan.levers.reach import frozen_layers, reach_of
 from memplan.memory.gathering import casts, gathered_dtype
 from memplan.memory.optimizers import paged_tensors
 from memplan.memory.setup import Setup
@@ -30,7 +32,7 @@ from memplan.memory.states import held_tensors, weight_bytes
 from memplan.number_formats import BYTES_PER_VALUE
 from memplan.plan.hardware import Hardware, Sharding
 from memplan.plan.scenario import Scenario
-from memplan.plan.training import Method, Training
+from memplan.plan.training import Training
 
 _UPDATE_BYTES = 28
 """Read and written on the host for one parameter's AdamW update in fp32: weight, gradient and two moments read, weight
@@ -115,7 +117,7 @@ def work_of(scenario: Scenario, kept_on_host_bytes: int | None = None, cached_by
     Equation: read = pieces · (passes · (weights + unpacked) + 2 · gradients) + cached keys and values.
     Symbols: pieces = micro-batches of a step; passes = forward, and each of backward's products.
     Assumption: of a text that is generated, the tokens to come take the time, not the prompt.
-    Sources: `step_flops`; Rajbhandari et al. 2020, section 7 (what ZeRO sends); Ren et al. 2021 (ZeRO-Offload).
+    Sources: `backward_flops`; Rajbhandari et al. 2020, section 7 (what ZeRO sends); Ren et al. 2021 (ZeRO-Offload).
 
     Args:
         scenario: as it is.
@@ -126,15 +128,15 @@ def work_of(scenario: Scenario, kept_on_host_bytes: int | None = None, cached_by
     held, devices = _held(scenario), data_parallel_devices(hardware)
     kept = kept_on_host(scenario) if kept_on_host_bytes is None else kept_on_host_bytes
     cached = cached_keys(scenario) if cached_bytes is None else cached_bytes
-    split, gradients, pieces = _split(hardware), _GRADIENTS[training.method], _pieces(training)
-    reads = 1 if gradients == "none" else 2 + (gradients == "all") + _recomputed(scenario)
+    split, pieces, reach = _split(hardware), _pieces(training), reach_of(scenario)
+    reads = 1 + (reach.reached + reach.trained + reach.recomputed if reach else 0)
     read = pieces * (reads * (held.weight_bytes + held.unpacked_bytes) + 2 * held.gradient_bytes) / split
     states, update = _at_the_host(scenario, held, devices)
     return Work(
-        passes=_passes(scenario, held, kept),
+        passes=_passes(scenario, held, kept, reach),
         read_bytes=read + cached,
         leaves_node=devices > hardware.devices_per_node,
-        summed_bytes=_summed(scenario),
+        summed_bytes=_summed(scenario, reach),
         sums_leave_node=hardware.tensor_parallel > hardware.devices_per_node,
         host_bytes=states / split,
         update_bytes=update / split,
@@ -142,25 +144,24 @@ def work_of(scenario: Scenario, kept_on_host_bytes: int | None = None, cached_by
     )
 
 
-def _passes(scenario: Scenario, held: _Held, kept: int) -> tuple[Pass, ...]:
+def _passes(scenario: Scenario, held: _Held, kept: int, reach: Reach | None) -> tuple[Pass, ...]:
     """Forward and backward of each micro-batch; the last backward reduces the gradients that are reduced once."""
     training, hardware = scenario.training, scenario.hardware
-    split, gradients = _split(hardware), _GRADIENTS[training.method]
-    token = token_flops(chosen_model(scenario.model).architecture, training.sequence_length)
-    tokens = _piece_tokens(scenario) / split
-    ahead, back, once = (one / split for one in _sent(hardware, held))
-    streamed = _streamed_weights(hardware, held) / split + kept
-    forward = Pass(tokens * (token.forward + 2 * held.adapters), ahead, streamed)
-    if gradients == "none":
+    split, sequence = _split(hardware), training.sequence_length
+    architecture, tokens = chosen_model(scenario.model).architecture, _piece_tokens(scenario) / split
+    ahead, back, once = (one / split for one in _sent(hardware, held, reach))
+    streamed = _streamed_weights(hardware, held) / split
+    forward = Pass(tokens * (token_flops(architecture, sequence).forward + 2 * held.adapters), ahead, streamed + kept)
+    if reach is None:
         return (forward,)
     pieces = _pieces(training)
-    whole = tokens * step_flops(token, gradients, adapters=held.adapters, recomputed=_recomputed(scenario))
-    first = Pass(whole - forward.flops, back, streamed, times=pieces - 1)
+    flops = tokens * (backward_flops(architecture, sequence, reach) + 4 * held.adapters)
+    first = Pass(flops, back, streamed * reach.reached + kept, times=pieces - 1)
     last = replace(first, sent_bytes=back + once, times=1)
     return replace(forward, times=pieces), first, last
 
 
-def _summed(scenario: Scenario) -> float:
+def _summed(scenario: Scenario, reach: Reach | None) -> float:
     """Bytes that a tensor-parallel device sends and receives in a step.
 
     Equation: tokens · layers · hidden · bytes · sums · 2 (t - 1) / t; two sums of a layer in forward, in backward, and
@@ -169,9 +170,9 @@ def _summed(scenario: Scenario) -> float:
     training, hardware, parts = scenario.training, scenario.hardware, scenario.hardware.tensor_parallel
     if parts == 1:
         return 0.0
-    architecture, trains = chosen_model(scenario.model).architecture, training.method != "inference"
+    architecture = chosen_model(scenario.model).architecture
     num_bytes = 4 if training.weights_dtype == "fp32" and training.autocast == "none" else 2
-    sums = 2 * (1 + trains * (1 + _recomputed(scenario)))
+    sums = 2 * (1 + (reach.reached + reach.recomputed if reach else 0))
     values = _piece_tokens(scenario) * _pieces(training) * architecture.num_layers * architecture.hidden_size
     return values * num_bytes * sums * 2 * (parts - 1) / _split(hardware)
 
@@ -193,25 +194,6 @@ def _pieces(training: Training) -> int:
 def _split(hardware: Hardware) -> int:
     """How many devices share a micro-batch."""
     return hardware.tensor_parallel * hardware.pipeline_parallel * hardware.context_parallel
-
-
-def _recomputed(scenario: Scenario) -> float:
-    """The share of layers whose forward runs once more: all of them, or each whose number can be divided."""
-    training = scenario.training
-    if training.checkpointing not in ("full", "offload"):
-        return 0.0
-    layers = chosen_model(scenario.model).architecture.num_layers
-    every = training.checkpoint_every if training.checkpointing == "full" else 1
-    return layers // every / layers
-
-
-_GRADIENTS: dict[Method, Gradients] = {
-    "full": "all",
-    "freeze": "all",
-    "lora": "inputs",
-    "qlora": "inputs",
-    "inference": "none",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,15 +218,20 @@ class _Held:
 
 def _held(scenario: Scenario) -> _Held:
     training = scenario.training
-    architecture = chosen_model(scenario.model).architecture
+    architecture, last = chosen_model(scenario.model).architecture, training.lora.last_layers
     setup = Setup.of(training, stack_of(training))
-    sharding = scenario.hardware.sharding
-    return _held_by(architecture, setup, training.optimizer, training.quantization.double_quant, sharding)
+    if setup.adapted and last is not None:
+        architecture = adapted_on_last(architecture, last)
+    frozen = frozen_layers(training, architecture)
+    by = training.optimizer, training.quantization.double_quant, scenario.hardware.sharding
+    return _held_by(architecture, setup, frozen, *by)
 
 
 @lru_cache(maxsize=1024)
-def _held_by(architecture: Architecture, setup: Setup, optimizer: str, double_quant: bool, sharding: Sharding) -> _Held:
-    tensors = held_tensors(architecture, setup)
+def _held_by(
+    architecture: Architecture, setup: Setup, frozen: int, optimizer: str, double_quant: bool, sharding: Sharding
+) -> _Held:
+    tensors = held_tensors(architecture, setup, frozen)
     trains = [one for one in tensors if one.trains]
     states = Training.model_validate({"optimizer": optimizer})
     sent = [one if one.packed else replace(one, dtype=gathered_dtype(sharding, one.dtype)) for one in tensors]
@@ -255,21 +242,22 @@ def _held_by(architecture: Architecture, setup: Setup, optimizer: str, double_qu
         unpacked_bytes=sum(one.total_values * BYTES_PER_VALUE[one.dtype] for one in tensors if one.packed),
         gradient_bytes=sum(one.total_values * BYTES_PER_VALUE[one.dtype] for one in trains),
         trainable=sum(one.total_values for one in trains),
-        adapters=sum(one.total_values for one in tensors if one.adapter),
+        adapters=sum(one.total_values for one in tensors if one.adapter and not one.component),  # no trained copies
         paged_bytes=sum(one.count * sum(paged_tensors(one, states)) for one in trains),
     )
 
 
-def _sent(hardware: Hardware, held: _Held) -> tuple[float, float, float]:
+def _sent(hardware: Hardware, held: _Held, reach: Reach | None) -> tuple[float, float, float]:
     """Bytes that a data-parallel device sends and receives in a forward, in a backward, and in a step's last one.
 
     Equation: 2 · gradients a step, or a backward where gradients are divided; where weights are, they are gathered in
-    forward and, unless they stay, in backward, and gradients are reduced; all of it · (d - 1) / d.
+    forward and, unless they stay, in backward of the layers it comes to, and gradients are reduced; all of it ·
+    (d - 1) / d.
     """
     strategy, devices = hardware.sharding.strategy, data_parallel_devices(hardware)
     part = (devices - 1) / devices
     if strategy in SHARDS_WEIGHTS:
-        again = held.gathered_bytes if hardware.sharding.reshard_after_forward else 0
+        again = held.gathered_bytes * reach.reached if reach and hardware.sharding.reshard_after_forward else 0
         return held.gathered_bytes * part, (again + held.reduced_bytes) * part, 0.0
     reduced = 2 * held.gradient_bytes * part
     return (0.0, reduced, 0.0) if strategy in SHARDS_GRADIENTS else (0.0, 0.0, reduced)

@@ -56,8 +56,13 @@ class Stack:
 
     @property
     def asks_inputs_for_gradients(self) -> bool:
-        """Whether embeddings are told to need gradients where checkpoints need some."""
-        return self.kernels not in ("litgpt", "torchtune", "megatron")
+        """Whether embeddings are told to need gradients where checkpoints need some: PEFT does so, and transformers 5.
+
+        Checkpoints that need none leave layers alone before which nothing trains. Sources: mlx-lm 0.32.2,
+        tuner/trainer.py (grad_checkpoint: a gradient is asked for what trains and for what comes of it); torchtitan at
+        238fa9953e4a, distributed/activation_checkpoint.py (PyTorch's own checkpoints, which are not reentrant).
+        """
+        return self.kernels not in ("litgpt", "torchtune", "megatron", "mlx", "torchtitan")
 
     @property
     def reentrant(self) -> bool:
@@ -137,6 +142,7 @@ def stack_of(training: Training, *, model_type: str = "", own_modules: bool = Tr
     version = version_of(training.kernels_version if kernels == training.kernels else None)
     return Stack(
         version=version,
+        kernels=kernels if kernels == "torchtitan" else "transformers",
         releases_outputs=training.trainer != "none" or version < (5, 0),
         repeats_keys=_repeats_keys(training.attention, version, model_type),
     )
