@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
+
 from memplan.architecture.expert_parts import Experts
 from memplan.architecture.linear_parts import Beside, StateMixer
 from memplan.architecture.parts import Architecture, Layer
