@@ -214,6 +214,8 @@ if TYPE_CHECKING:  # The same names for type checkers and editors; a test holds 
     from memplan.sentences import stage_words as stage_words
     from memplan.sentences import usable_words as usable_words
     from memplan.sentences import verdict_sentence as verdict_sentence
+    from memplan.sentences import verdict_title as verdict_title
+    from memplan.sentences import verdict_tone as verdict_tone
     from memplan.sentences import verdict_words as verdict_words
     from memplan.term_looks import TERM_LOOKS as TERM_LOOKS
     from memplan.term_looks import TermLook as TermLook
@@ -290,7 +292,7 @@ _NAMES: dict[str, str] = {
     "sentences": (
         "VERDICT_TITLES basis_sentence host_sentence host_words instant_words margin_words model_sentence peak_words "
         "pinned_sentence place_words process_sentence saving_words slowdown_sentence slowdown_words "
-        "stage_sentence stage_words usable_words verdict_sentence verdict_words"
+        "stage_sentence stage_words usable_words verdict_sentence verdict_title verdict_tone verdict_words"
     ),
     "term_looks": "TERM_LOOKS TermLook contrast text_on",
     "translation": "install_catalog tr tr_later tr_n translated",

@@ -14,6 +14,7 @@ from memplan.memory.stack import NEWEST, OLDEST, is_version, version_of
 from memplan.memory.states import linears, module_linears
 from memplan.number_style import number
 from memplan.parallel_checks import keeps_masters, parallel_advice
+from memplan.plan.hardware import Hardware
 from memplan.plan.scenario import Scenario
 from memplan.plan.training import Training
 from memplan.printable import printable
@@ -215,10 +216,15 @@ def _about_version(training: Training) -> Iterator[Advice]:
         )
 
 
+def runs_alone(hardware: Hardware, device: Device) -> bool:
+    """Whether the run is divided over several devices, and those of this kind cannot share one."""
+    return hardware.devices > 1 and not device.joins_others
+
+
 def device_advice(scenario: Scenario, device: Device) -> Iterator[Advice]:
     """What speaks against this device in particular: arithmetic, kernels or communication that it lacks."""
     training = scenario.training
-    if not device.joins_others and scenario.hardware.devices > 1:
+    if runs_alone(scenario.hardware, device):
         words = tr("PyTorch has no communication between Apple's GPUs: a run cannot be divided over several.")
         if device.vendor != "Apple":
             words = tr("{name} is not made to be linked to others: a run cannot be divided over several.").format(

@@ -10,7 +10,7 @@ from memplan.architecture.counts import active, total
 from memplan.calibration import calibrated, measurement_of
 from memplan.catalog import Device
 from memplan.catalog import device as device_of
-from memplan.checks import advice
+from memplan.checks import advice, runs_alone
 from memplan.chosen_model import chosen_model
 from memplan.explain import terms_of
 from memplan.extrapolation import extrapolations
@@ -78,6 +78,7 @@ def estimate(scenario: Scenario) -> Estimate:
         usable_from=usable_from(device, hardware),
         verdict=verdict_of(need, usable),
         basis=_basis(unproven, setup),
+        runs_alone=runs_alone(hardware, device),
         stages=held.stages,
         host=host_memory(held.states, scenario, line.on_host),
         measured=measurement_of(scenario, allocated, roomy, need),

@@ -288,6 +288,8 @@ class Estimate:
     usable_bytes: int
     verdict: Verdict
     basis: Basis
+    runs_alone: bool = False
+    """Whether the run is divided over several devices, and those of this kind cannot share one."""
     measured: Measurement | None = None
     """What a run was seen to take; None where nothing was measured."""
     advise: Callable[[], tuple[Advice, ...]] = field(default=tuple, repr=False, compare=False)

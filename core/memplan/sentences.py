@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from memplan.number_style import number
 from memplan.result import Basis, Estimate, Instant, InstantName, Need, StageShare, Verdict
@@ -43,6 +43,30 @@ class VerdictWords(NamedTuple):
     """What it needs of what, and when."""
 
 
+class Judged(Protocol):
+    """An estimate, or a device that one was held against."""
+
+    @property
+    def verdict(self) -> Verdict:
+        """Of the need and what is usable."""
+
+    @property
+    def runs_alone(self) -> bool:
+        """Whether the run is divided over devices that cannot share one."""
+
+
+def verdict_title(found: Judged) -> str:
+    """A verdict in a word or two; where a device's share would fit, but its kind cannot share a run, that instead."""
+    if found.runs_alone and found.verdict != "does_not_fit":
+        return tr("Runs alone")
+    return translated(VERDICT_TITLES[found.verdict])
+
+
+def verdict_tone(found: Judged) -> Verdict:
+    """The colour and the mark that go with it."""
+    return "does_not_fit" if found.runs_alone else found.verdict
+
+
 def verdict_sentence(estimate: Estimate, unit: Unit = "gib") -> str:
     """Say whether it fits, by how much, and at which instant it is fullest.
 
@@ -55,7 +79,17 @@ def verdict_sentence(estimate: Estimate, unit: Unit = "gib") -> str:
 def verdict_words(estimate: Estimate, unit: Unit = "gib") -> VerdictWords:
     """The same, and its parts: a window shows them in sizes of their own."""
     band, usable = estimate.need, estimate.usable_bytes
-    word, when = translated(VERDICT_TITLES[estimate.verdict]), peak_words(estimate)
+    word, when = verdict_title(estimate), peak_words(estimate)
+    if verdict_tone(estimate) != estimate.verdict:
+        low, high, of = _together([band.low, band.high, usable], unit)
+        figures = {"low": low, "high": high, "usable": of, "when": when}
+        margin = tr("cannot share a run")
+        sentence = tr(
+            "Runs alone: devices of this kind cannot share a run, though each needs {low} to {high} of "
+            "{usable} usable, {when}"
+        )
+        detail = tr("Each needs {low} to {high} of {usable} usable, {when}")
+        return VerdictWords(sentence.format(**figures), word, margin, detail.format(**figures))
     if estimate.verdict == "tight":
         low, high, of = _together([band.low, band.high, usable], unit)
         sentence = tr("Tight: needs {low} to {high} of {usable} usable, {when}")

@@ -95,7 +95,7 @@ class FitModel(QAbstractTableModel):
             return RIGHT if column in AT_THE_RIGHT else LEFT
         return None
 
-    def _header(self, section: int) -> str:
+    def heading(self, section: int) -> str:
         """A column's name; an arrow says that rows are in its order, on the side away from its figures."""
         title = "" if section == fits.FAVOURITE else translated(fits.TITLES[section])
         if section != self.sorted_by:
@@ -108,7 +108,7 @@ class FitModel(QAbstractTableModel):
         if orientation == Qt.Orientation.Vertical:
             return None
         if role == Qt.ItemDataRole.DisplayRole:
-            return self._header(section)
+            return self.heading(section)
         if role == Qt.ItemDataRole.AccessibleTextRole:
             return translated(fits.TITLES[section])
         if role == Qt.ItemDataRole.ToolTipRole:

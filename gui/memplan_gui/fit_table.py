@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from PySide6.QtCore import (
-    QLineF,
     QModelIndex,
     QPersistentModelIndex,
     QPointF,
@@ -14,12 +13,12 @@ from PySide6.QtCore import (
     Qt,
     Signal,
 )
-from PySide6.QtGui import QContextMenuEvent, QKeyEvent, QPainter, QPaintEvent, QPen, QPixmap, QResizeEvent
+from PySide6.QtGui import QContextMenuEvent, QFontMetrics, QKeyEvent, QPainter, QPaintEvent, QPixmap, QResizeEvent
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QMenu, QStyleOptionViewItem
 
 from memplan import fit_tone, tr, tr_later, translated
-from memplan_gui.charts.look import hatch
-from memplan_gui.figure_table import PADDING, FigureDelegate, FigureTable
+from memplan_gui.charts.fit_bar import paint_fit_bar
+from memplan_gui.figure_table import FigureDelegate, FigureTable
 from memplan_gui.fit_model import AT_THE_RIGHT, FitModel
 from memplan_gui.icons import pixmap
 from memplan_gui.pieces import scaled
@@ -35,18 +34,21 @@ BAR_HEIGHT, BAR_PADDING = 12.0, 6
 OVER_SPACING = 8.0
 MOST_NAME_WIDTH = 300
 NO_ROWS = tr_later("No device matches.")
+CELL_PADDING = 8
+"""Narrower than elsewhere: there are ten columns, and bars that are to be read. The style sheet has it for headings."""
 WIDTHS = {
-    fits.FAVOURITE: 32,
-    fits.VERDICT: 118,
-    fits.DEVICE: 180,
-    fits.USABLE: 74,
+    fits.FAVOURITE: 30,
+    fits.VERDICT: 116,
+    fits.DEVICE: 176,
+    fits.USABLE: 60,
     fits.NEED: 96,
-    fits.FREE: 66,
-    fits.FEWEST: 100,
-    fits.NODES: 78,
-    fits.BATCH: 66,
-    fits.TOKENS: 72,
+    fits.FREE: 60,
+    fits.FEWEST: 90,
+    fits.NODES: 60,
+    fits.BATCH: 56,
+    fits.TOKENS: 68,
 }
+"""What cells take; a column is wider where its heading, with the arrow of the order, is."""
 
 
 class FitDelegate(FigureDelegate):
@@ -61,7 +63,7 @@ class FitDelegate(FigureDelegate):
         """Paint one cell, straight from its row."""
         row, column, rect = self._model.rows[index.row()], index.column(), option.rect
         self.paint_ground(painter, option)
-        inner = rect.adjusted(PADDING, 0, -PADDING, 0)
+        inner = rect.adjusted(CELL_PADDING, 0, -CELL_PADDING, 0)
         if column == fits.FAVOURITE:
             name, role = ("star-filled", "accent") if row.is_favourite else ("star", "border")
             self._icon(painter, name, role, rect.center().x() - scaled(ICON) // 2, rect)
@@ -70,7 +72,7 @@ class FitDelegate(FigureDelegate):
         elif column == fits.VERDICT:
             tone = fit_tone(row.fit)
             self._icon(painter, ICONS[tone], tone, inner.left(), rect)
-            self.write(painter, inner.adjusted(scaled(ICON) + 8, 0, 0, 0), fits.cell(row, column, self._model.unit))
+            self.write(painter, inner.adjusted(scaled(ICON) + 6, 0, 0, 0), fits.cell(row, column, self._model.unit))
         elif column == fits.DEVICE:
             self._device(painter, row, inner)
         else:
@@ -87,28 +89,10 @@ class FitDelegate(FigureDelegate):
         self.write(painter, inner, f"{mark}{row.device.name}", bold=row.is_own, cut=cut)
 
     def _bar(self, painter: QPainter, row: FitRow, room: QRectF) -> None:
-        """What the device gives as a frame, the need in it, and what reaches out of it hatched."""
-        colour, fit = self._theme.colour, row.fit
+        """What the device gives, and what the run needs of it."""
         top = round(room.center().y() - BAR_HEIGHT / 2) + 0.5
-        scale = room.width() / self._model.end
-        usable, need = fit.usable_bytes * scale, fit.need_bytes * scale
-        inside = QRectF(room.left(), top, min(usable, need), BAR_HEIGHT)
-        painter.fillRect(inside, colour("faint"))
-        if need > usable:
-            over = QRectF(room.left() + usable, top, need - usable, BAR_HEIGHT)
-            hatch(painter, over, colour("does_not_fit"), rising=False, width=2, spacing=OVER_SPACING)
-            painter.setPen(QPen(colour("does_not_fit"), 1))
-            painter.drawRect(over)
-        painter.setPen(QPen(colour("text"), 1))
-        end = min(usable, room.width())
-        lines = [QLineF(room.left(), y, room.left() + end, y) for y in (top, top + BAR_HEIGHT)]
-        lines.append(QLineF(room.left(), top, room.left(), top + BAR_HEIGHT))
-        if usable <= room.width():  # a capacity beyond the scale stays open
-            lines.append(QLineF(room.left() + end, top - 3, room.left() + end, top + BAR_HEIGHT + 3))
-        painter.drawLines(lines)
-        low, high = (room.left() + bound * scale for bound in (fit.need.low, fit.need.high))
-        below = top + BAR_HEIGHT + 3
-        painter.drawLine(QPointF(low, below), QPointF(high, below))
+        place = QRectF(room.left() + 0.5, top, room.width() - 1, BAR_HEIGHT)
+        paint_fit_bar(painter, place, row.fit, self._model.end, self._theme.colour, over=(1, OVER_SPACING))
 
     def _icon(self, painter: QPainter, name: str, role: str, left: int, rect: QRect) -> None:
         colour, scale = self._theme.colour(role), painter.device().devicePixelRatioF()
@@ -142,8 +126,8 @@ class FitTable(FigureTable):
         header = self.horizontalHeader()
         header.setStretchLastSection(False)
         header.setMinimumSectionSize(30)
-        for column, width in WIDTHS.items():
-            header.resizeSection(column, scaled(width))
+        self._order_shown, self._widths = -1, dict(WIDTHS)
+        self._make_room()
         header.setSectionResizeMode(fits.FAVOURITE, QHeaderView.ResizeMode.Fixed)
         header.setSectionResizeMode(fits.NEED, QHeaderView.ResizeMode.Stretch)
         header.setSortIndicator(fits.VERDICT, Qt.SortOrder.AscendingOrder)
@@ -152,6 +136,7 @@ class FitTable(FigureTable):
         self.clicked.connect(self._clicked)
         self.verticalScrollBar().valueChanged.connect(lambda _: self.moved.emit())
         self.selectionModel().currentRowChanged.connect(lambda *_: self.moved.emit())
+        self.devices.layoutChanged.connect(self._make_room)
         self.devices.layoutChanged.connect(lambda *_: self.moved.emit())
 
     @property
@@ -167,6 +152,25 @@ class FitTable(FigureTable):
             self.setAutoScroll(False)
             self.setCurrentIndex(self.devices.index(own, fits.DEVICE))
             self.setAutoScroll(True)
+
+    def _make_room(self, *_: object) -> None:
+        """Give the heading of the column that rows are in the order of room for its arrow, and the others none."""
+        if self.devices.sorted_by == self._order_shown:
+            return
+        self._order_shown = self.devices.sorted_by
+        metrics = QFontMetrics(self._theme.font("body"))
+        for column, width in WIDTHS.items():
+            title = "" if column == fits.FAVOURITE else self.devices.heading(column)
+            heading = metrics.horizontalAdvance(title) + 2 * CELL_PADDING + 2
+            self._widths[column] = max(scaled(width), heading)
+            self.horizontalHeader().resizeSection(column, self._widths[column])
+        self._name_devices()
+
+    def _name_devices(self) -> None:
+        """Names have what the others leave, once the bars have what they need."""
+        others = sum(width for column, width in self._widths.items() if column != fits.DEVICE)
+        room = max(self.viewport().width() - others, self._widths[fits.DEVICE])
+        self.horizontalHeader().resizeSection(fits.DEVICE, min(room, scaled(MOST_NAME_WIDTH)))
 
     def rows_in_sight(self) -> list[FitRow]:
         """The rows that can be seen."""
@@ -218,11 +222,7 @@ class FitTable(FigureTable):
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Names have more room where there is more."""
         super().resizeEvent(event)
-        others = sum(scaled(width) for column, width in WIDTHS.items() if column not in (fits.DEVICE, fits.NEED))
-        spare = self.viewport().width() - others - scaled(WIDTHS[fits.NEED])
-        self.horizontalHeader().resizeSection(
-            fits.DEVICE, min(max(spare, scaled(WIDTHS[fits.DEVICE])), scaled(MOST_NAME_WIDTH))
-        )
+        self._name_devices()
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Say so where a filter leaves nothing."""

@@ -44,6 +44,7 @@ from memplan_gui.presenters.cells import Amounts, Cells
 from memplan_gui.presenters.labels import picture_subtitle
 from memplan_gui.presenters.make_fit import (
     STEP_TITLES,
+    WAY_TIPS,
     WAY_TITLES,
     front_of,
     step_cells,
@@ -93,7 +94,7 @@ class MakeFitView(AnswerView):
         self.keep = KeepRow(theme)
         self.picture = WaterfallPicture(theme)
         self.front = FrontPicture(theme)
-        self.ways = PlainModel(WAY_TITLES, theme)
+        self.ways = PlainModel(WAY_TITLES, theme, WAY_TIPS)
         self.steps = PlainModel(STEP_TITLES, theme)
         self.way_table = FigureTable(tr("Ways from the cheapest to the one that needs least"), self.ways, theme)
         self.step_table = FigureTable(tr("The way lever by lever"), self.steps, theme)

@@ -20,8 +20,9 @@ ROOT = QModelIndex()
 class PlainModel(QAbstractTableModel):
     """Rows as they are given."""
 
-    def __init__(self, titles: tuple[str, ...], theme: Theme) -> None:
+    def __init__(self, titles: tuple[str, ...], theme: Theme, tips: tuple[str, ...] = ()) -> None:
         super().__init__()
+        self._tips = tips
         self._titles, self._theme = tuple(map(translated, titles)), theme
         self._make: Callable[[], FigureRows | None] = _nothing
 
@@ -79,7 +80,8 @@ class PlainModel(QAbstractTableModel):
         if role == Qt.ItemDataRole.DisplayRole:
             return self._titles[section]
         if role == Qt.ItemDataRole.ToolTipRole:
-            return tip(self._titles[section].replace("\n", " "))
+            more = translated(self._tips[section]) if section < len(self._tips) else ""
+            return tip("\n".join(filter(None, (self._titles[section].replace("\n", " "), more))))
         if role == Qt.ItemDataRole.TextAlignmentRole:
             return RIGHT if self.rows is not None and section in self.rows.right else LEFT
         return None

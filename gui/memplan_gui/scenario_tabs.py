@@ -6,7 +6,7 @@ from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QMouseEvent
 from PySide6.QtWidgets import QSizePolicy, QTabBar, QWidget
 
-from memplan import tr
+from memplan import tr, verdict_tone
 from memplan_gui.answers import Answers
 from memplan_gui.document import PlanDocument
 from memplan_gui.icons import icon
@@ -97,8 +97,8 @@ class ScenarioTabs(QWidget):
         for position in range(min(self.bar.count(), len(self._document.plan.scenarios))):
             answer = self._answers.answer_for(position)
             estimate = answer.estimate if answer else None
-            name = ICONS[estimate.verdict] if estimate else "verdict-unknown"
-            role = estimate.verdict if estimate else "muted"
+            role = verdict_tone(estimate) if estimate else "muted"
+            name = ICONS[verdict_tone(estimate)] if estimate else "verdict-unknown"
             key = (name, self._theme.colour(role).name())
             if self.bar.tabData(position) != key:
                 self.bar.setTabData(position, key)

@@ -148,6 +148,7 @@ QHeaderView::section {
 QTableView#devices QHeaderView::up-arrow, QTableView#devices QHeaderView::down-arrow {
   image: none; width: 0; height: 0;
 }
+QTableView#devices QHeaderView::section { padding: 4px 8px; }
 QHeaderView::section:vertical { border-bottom: 1px solid $hairline; color: $text; padding-left: 0; }
 QTableView#breakdown QHeaderView::section:horizontal { padding-left: 2px; }
 QTableCornerButton::section { background: $window; border: none; border-bottom: 1px solid $border; }

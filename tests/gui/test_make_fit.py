@@ -308,3 +308,11 @@ def test_what_is_kept_has_a_tick(window: Window) -> None:
         assert inked == toggle.isChecked()
     view.keep.toggles["method"].click()
     assert view.keep.toggles["method"].sizeHint().width() == width, "nothing moves when one of them is let go"
+
+
+def test_what_the_time_is_compared_with_is_said(window: Window) -> None:
+    view = on_small_card(window)
+    assert view.sentence.text().count(" now") == 1, view.sentence.text()
+    across = Qt.Orientation.Horizontal
+    assert view.ways.headerData(2, across) == "Time against now"
+    assert "against the plan as it is now" in view.ways.headerData(2, across, Qt.ItemDataRole.ToolTipRole)

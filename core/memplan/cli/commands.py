@@ -22,6 +22,7 @@ from memplan.version import PLAN_SUFFIX, __version__
 
 if TYPE_CHECKING:
     from memplan.cli.source import Source
+    from memplan.result import Estimate
 
 FITS, NOTHING_FOUND, DOES_NOT_FIT = 0, 2, 3
 
@@ -127,7 +128,7 @@ def estimate(plan: str, as_json: bool, unit: str, **options: Any) -> int:
             if position:
                 click.echo()
             print_estimate(scenario, answer, _unit(unit))
-    return DOES_NOT_FIT if any(answer.verdict == "does_not_fit" for answer in answers) else FITS
+    return _status(answers)
 
 
 @memplan_command.command(cls=ScenarioCommand)
@@ -165,7 +166,7 @@ def fit(plan: str, device: tuple[str, ...], every: bool, as_json: bool, unit: st
         if not named:
             click.echo()
             print_computer()
-    return DOES_NOT_FIT if any(answer.estimate.verdict == "does_not_fit" for answer in answers) else FITS
+    return _status([answer.estimate for answer in answers])
 
 
 @memplan_command.command()
@@ -264,6 +265,13 @@ def schema() -> int:
     content: dict[str, Any] = {"$schema": "https://json-schema.org/draft/2020-12/schema", **Plan.model_json_schema()}
     click.echo(json.dumps(content, indent=2, ensure_ascii=False))
     return FITS
+
+
+def _status(estimates: Sequence[Estimate]) -> int:
+    """The exit status: 3 where a run does not fit its device, or is divided over devices that cannot share one."""
+    from memplan.sentences import verdict_tone
+
+    return DOES_NOT_FIT if any(verdict_tone(found) == "does_not_fit" for found in estimates) else FITS
 
 
 def _tell_device_problems() -> None:

@@ -11,7 +11,7 @@ from memplan.plan.scenario import Scenario
 from memplan.report.set_up import set_up_lines, warning_lines
 from memplan.report.tables import instant_table
 from memplan.result import Estimate, Verdict
-from memplan.sentences import basis_sentence, place_words, process_sentence, verdict_sentence
+from memplan.sentences import basis_sentence, place_words, process_sentence, verdict_sentence, verdict_tone
 from memplan.units import UNIT_NAMES, Unit, format_bytes, format_count, to_unit
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def verdict_line(estimate: Estimate, unit: Unit) -> Text:
     """The verdict's sentence in its colour."""
     from memplan.cli.terminal import plain_text
 
-    return plain_text(verdict_sentence(estimate, unit), style=COLOURS[estimate.verdict])
+    return plain_text(verdict_sentence(estimate, unit), style=COLOURS[verdict_tone(estimate)])
 
 
 def _instants(estimate: Estimate, unit: Unit) -> Table:

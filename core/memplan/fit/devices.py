@@ -9,7 +9,7 @@ from memplan.allocation import allocation
 from memplan.calibration import calibrated
 from memplan.catalog import Device
 from memplan.catalog import devices as every_device
-from memplan.checks import device_advice
+from memplan.checks import device_advice, runs_alone
 from memplan.memory.process import need_of, overheads, slack, usable_bytes, verdict_of
 from memplan.plan.hardware import Hardware
 from memplan.plan.scenario import Scenario
@@ -31,11 +31,8 @@ class DeviceFit:
     usable_bytes: int
     advice: tuple[Advice, ...] = ()
     """What speaks against this device in particular: arithmetic or kernels that it lacks."""
-
-    @property
-    def runs_alone(self) -> bool:
-        """Whether the run is divided over several devices, and those of this kind cannot share one."""
-        return any(one.path == "hardware.devices" for one in self.advice)
+    runs_alone: bool = False
+    """Whether the run is divided over several devices, and those of this kind cannot share one."""
 
     @property
     def headroom_bytes(self) -> int:
@@ -66,7 +63,8 @@ def device_fits(scenario: Scenario, devices: Iterable[Device] | None = None) -> 
         need, need_bytes = known[kind]
         usable = usable_bytes(device, hardware)
         advice = tuple(device_advice(scenario, device))
-        found.append(DeviceFit(device, verdict_of(need, usable), need, need_bytes, usable, advice))
+        alone = runs_alone(hardware, device)
+        found.append(DeviceFit(device, verdict_of(need, usable), need, need_bytes, usable, advice, alone))
     return tuple(found)
 
 

@@ -11,21 +11,19 @@ from memplan.fit.limits import Limit
 from memplan.number_style import number
 from memplan.plan.hardware import Hardware
 from memplan.result import Verdict
-from memplan.sentences import VERDICT_TITLES
+from memplan.sentences import verdict_title, verdict_tone
 from memplan.translation import tr, tr_n, translated
 from memplan.units import Unit, format_bytes
 
 
 def fit_title(fit: DeviceFit) -> str:
     """A device's verdict in a table; where its share would fit, but its kind cannot share a run, that instead."""
-    if fit.runs_alone and fit.verdict != "does_not_fit":
-        return tr("Runs alone")
-    return translated(VERDICT_TITLES[fit.verdict])
+    return verdict_title(fit)
 
 
 def fit_tone(fit: DeviceFit) -> Verdict:
     """The colour and the mark that go with it."""
-    return "does_not_fit" if fit.runs_alone else fit.verdict
+    return verdict_tone(fit)
 
 
 def fit_sentence(fits: Sequence[DeviceFit], hardware: Hardware, unit: Unit = "gib") -> str:

@@ -95,6 +95,8 @@ def _more_devices_why_not(scenario: Scenario) -> str | None:
     device = device_in(scenario)
     if device is not None and device.vendor == "Apple":
         return tr("PyTorch has no communication between Apple's GPUs")
+    if device is not None and not device.joins_others:
+        return tr("devices of this kind cannot share a run")
     return tr("there are thousands of devices already") if 2 * scenario.hardware.devices > _MOST_DEVICES else None
 
 

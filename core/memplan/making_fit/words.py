@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from memplan.catalog import device as device_of
+from memplan.checks import runs_alone
 from memplan.choice_titles import choice_title
 from memplan.estimate import estimate
 from memplan.making_fit.candidate import Candidate
@@ -16,7 +18,10 @@ from memplan.units import Unit, format_bytes
 
 
 def proposal_sentence(proposal: Proposal, unit: Unit = "gib") -> str:
-    """Say what makes it fit: "Fits with Fused optimizer: needs up to 66.3 GiB of 75.1 GiB usable, no slower."."""
+    """Say what makes it fit: "Fits with Fused optimizer: needs up to 66.3 GiB of 75.1 GiB usable, no slower …"."""
+    hardware = proposal.now.scenario.hardware
+    if proposal.now.fits and runs_alone(hardware, device_of(hardware.device)):
+        return tr("What each device holds fits, but devices of this kind cannot share a run: no lever changes that.")
     if proposal.now.fits:
         return tr("Fits as it is: nothing has to change.")
     if proposal.best is not None:
@@ -64,10 +69,10 @@ def uses_words(candidate: Candidate) -> str:
 
 
 def need_words(candidate: Candidate, unit: Unit = "gib") -> str:
-    """Say what a set needs and what it costs in time: "needs up to 66.3 GiB of 75.1 GiB usable, no slower"."""
+    """Say what a set needs and what it costs in time: "needs up to 66.3 GiB of 75.1 GiB usable, no slower than now"."""
     need, usable = format_bytes(candidate.need.high, unit), format_bytes(candidate.usable_bytes, unit)
     words = tr("needs up to {need} of {usable} usable, {time}").format(
-        need=need, usable=usable, time=slowdown_words(candidate.slowdown)
+        need=need, usable=usable, time=time_words(candidate.slowdown)
     )
     host = estimate(candidate.scenario).host
     if not host.device_bytes:
@@ -77,6 +82,16 @@ def need_words(candidate: Candidate, unit: Unit = "gib") -> str:
     if hardware.devices > hardware.devices_per_node:
         host_words = tr("takes {size} of host memory on each node")
     return f"{words}; {host_words.format(size=format_bytes(host.node_bytes, unit))}"
+
+
+def time_words(slowdown: float) -> str:
+    """Write a ratio of times, and what it is over: the plan as it is now.
+
+    >>> time_words(1.314), time_words(1.004)
+    ('+31% time against now', 'no slower than now')
+    """
+    words = slowdown_words(slowdown)
+    return tr("no slower than now") if words == tr("no slower") else tr("{change} against now").format(change=words)
 
 
 def listed(names: Sequence[str]) -> str:

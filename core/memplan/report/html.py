@@ -15,7 +15,7 @@ from memplan.report.page_style import PAGE_STYLE
 from memplan.report.set_up import set_up_lines, warning_lines
 from memplan.report.tables import InstantTable, instant_table
 from memplan.result import Estimate
-from memplan.sentences import basis_sentence, instant_words, process_sentence, verdict_sentence
+from memplan.sentences import basis_sentence, instant_words, process_sentence, verdict_sentence, verdict_tone
 from memplan.units import UNIT_BYTES, UNIT_NAMES, Unit, format_bytes, to_unit
 from memplan.version import __version__
 
@@ -50,7 +50,7 @@ def _scenario(scenario: Scenario, estimate: Estimate, unit: Unit) -> str:
     word, _, rest = verdict_sentence(estimate, unit).partition(": ")
     parts = [
         f"<h2>{_text(scenario.name)}</h2>",
-        f'<p class="verdict {estimate.verdict}"><strong>{_text(word)}</strong> {_text(rest)}</p>',
+        f'<p class="verdict {verdict_tone(estimate)}"><strong>{_text(word)}</strong> {_text(rest)}</p>',
         stacked_bars(estimate, table, unit),
         legend(estimate, table),
         _definitions(lines),

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from PySide6.QtCore import QLineF, QRectF
-from PySide6.QtGui import QPainter, QPen
+from PySide6.QtCore import QRectF
+from PySide6.QtGui import QPainter
 
-from memplan import Unit, margin_words, tr
+from memplan import Unit, fit_tone, margin_words, tr
 from memplan_gui.charts.axis import AXIS_HEIGHT, paint_axis, paint_grid
+from memplan_gui.charts.fit_bar import is_torn, paint_fit_bar
 from memplan_gui.charts.look import ChartLook
-from memplan_gui.charts.row_pieces import GAP, names_width, paint_figure, paint_name, paint_over
+from memplan_gui.charts.row_pieces import GAP, OVER_SPACING, names_width, paint_figure, paint_name
 from memplan_gui.charts.scale import Scale
 from memplan_gui.presenters.fit import FitRow, bar_end
 from memplan_gui.presenters.verdict import ICONS
@@ -34,6 +35,8 @@ class FitChart:
     def note(self) -> str:
         """What the marks are, and how many devices are not painted."""
         marks = tr("Frame: what the device gives. Filled: the need, with its band under it. Hatched: what is beyond.")
+        if any(is_torn(row.fit, bar_end(self.rows)) for row in self.rows):
+            marks += " " + tr("Torn off: the device gives more.")
         left = self.every - len(self.rows)
         more = tr("{count} more in the table.").format(count=left)
         return f"{marks} {more}" if left > 0 else marks
@@ -81,7 +84,7 @@ def paint_fit(painter: QPainter, marks: FitMarks) -> None:
     paint_axis(painter, marks.chart.unit, area, marks.scale, look)
     for at, row in enumerate(marks.chart.rows):
         strip = QRectF(0, area.top() + at * ROW_HEIGHT, area.left(), ROW_HEIGHT)
-        sign = ICONS[row.fit.verdict], row.fit.verdict
+        sign = ICONS[fit_tone(row.fit)], fit_tone(row.fit)
         paint_name(painter, look, strip, row.device.name, bold=row.is_own, sign=sign)
         _paint_bar(painter, marks, at, row)
         end = marks.bar_rect(at, marks.scale.high, marks.scale.high)
@@ -92,21 +95,10 @@ def paint_fit(painter: QPainter, marks: FitMarks) -> None:
 
 
 def _paint_bar(painter: QPainter, marks: FitMarks, at: int, row: FitRow) -> None:
-    """What the device gives as a frame, open where it is beyond the scale; the need in it, and its band under it."""
-    look, fit = marks.look, row.fit
-    painter.fillRect(marks.bar_rect(at, 0, min(fit.need_bytes, fit.usable_bytes)), look.colour("faint"))
-    if fit.need_bytes > fit.usable_bytes:
-        paint_over(painter, look, marks.bar_rect(at, fit.usable_bytes, fit.need_bytes))
-    frame = marks.bar_rect(at, 0, fit.usable_bytes)
-    lines = [QLineF(frame.left(), y, frame.right(), y) for y in (frame.top(), frame.bottom())]
-    lines.append(QLineF(frame.left(), frame.top(), frame.left(), frame.bottom()))
-    if fit.usable_bytes <= marks.scale.high:
-        lines.append(QLineF(frame.right(), frame.top() - 3, frame.right(), frame.bottom() + 3))
-    painter.setPen(QPen(look.colour("text"), 1))
-    painter.drawLines(lines)
-    band = marks.bar_rect(at, fit.need.low, fit.need.high)
-    painter.setPen(QPen(look.colour("text"), 2))
-    painter.drawLine(QLineF(band.left(), band.bottom() + 4, band.right(), band.bottom() + 4))
+    """What the device gives as a frame, torn off where that is beyond the scale; the need in it, its band below."""
+    place = marks.bar_rect(at, 0, marks.scale.high)
+    over = 2.0, OVER_SPACING
+    paint_fit_bar(painter, place, row.fit, marks.scale.high, marks.look.colour, over=over, band=2)
 
 
 def _figure(row: FitRow, unit: Unit) -> str:

@@ -11,7 +11,6 @@ from pydantic import BaseModel
 
 from memplan import (
     TERMS,
-    VERDICT_TITLES,
     Estimate,
     Scenario,
     TermName,
@@ -25,6 +24,8 @@ from memplan import (
     tr_later,
     translated,
     value_at,
+    verdict_title,
+    verdict_tone,
 )
 from memplan_gui.charts.scale import grouped
 from memplan_gui.presenters.cells import Amounts, Cells
@@ -53,12 +54,12 @@ class Compared:
     @property
     def icon(self) -> str:
         """The sign of its verdict."""
-        return ICONS[self.estimate.verdict] if self.estimate else UNKNOWN_ICON
+        return ICONS[verdict_tone(self.estimate)] if self.estimate else UNKNOWN_ICON
 
     @property
     def role(self) -> str:
         """The colour role of the sign."""
-        return self.estimate.verdict if self.estimate else "muted"
+        return verdict_tone(self.estimate) if self.estimate else "muted"
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +171,7 @@ def comparison_cells(compared: Comparison, amounts: Amounts) -> Cells:
         return (amounts.titled(title), *(amounts.figure(of(one)) if one else "" for one in known))
 
     rows = [
-        (tr("Verdict"), *(translated(VERDICT_TITLES[one.verdict]) if one else "" for one in known)),
+        (tr("Verdict"), *(verdict_title(one) if one else "" for one in known)),
         sizes(tr("Peak"), lambda one: one.peak.total_bytes),
         sizes(tr("Need from"), lambda one: one.need.low),
         sizes(tr("Need to"), lambda one: one.need.high),
@@ -188,9 +189,7 @@ def _size_of(term: TermName, estimate: Estimate) -> int:
 
 def _answer_rows(compared: Sequence[Compared], unit: Unit) -> Iterator[ComparedRow]:
     known = [one.estimate for one in compared]
-    yield ComparedRow(
-        tr("Verdict"), tuple(translated(VERDICT_TITLES[one.verdict]) if one else NOT_KNOWN for one in known)
-    )
+    yield ComparedRow(tr("Verdict"), tuple(verdict_title(one) if one else NOT_KNOWN for one in known))
     yield ComparedRow(tr("Peak"), tuple(_figure(one.peak.total_bytes, unit) if one else NOT_KNOWN for one in known))
     bands = (f"{_figure(one.need.low, unit)} to {_figure(one.need.high, unit)}" if one else NOT_KNOWN for one in known)
     yield ComparedRow(tr("Need, low to high"), tuple(bands))

@@ -54,7 +54,10 @@ TIPS = (
     tr_later("Whether the need's band lies within what the device gives."),
     tr_later("Enter or a double click takes the device into the plan."),
     tr_later("What a process can get: the device's memory less what its driver, other programs and the headroom take."),
-    tr_later("The need's band, low to high, against what each device gives."),
+    tr_later(
+        "The need's band, low to high, against what each device gives. A frame that is torn off gives more than is "
+        "shown."
+    ),
     tr_later("What is usable less the need."),
     tr_later("The fewest devices of this kind that hold the run, and the sharding that does it."),
     tr_later("The fewest devices in whole nodes that hold the run: machines are rented as they are."),

@@ -24,7 +24,13 @@ from memplan_gui.presenters.cells import Amounts, Cells
 from memplan_gui.presenters.waterfall import Waterfall, WaterfallRow, part_row, whole_row
 
 NOW, THEN = tr_later("Now"), tr_later("Then")
-WAY_TITLES = (tr_later("Need up to"), tr_later("At worst"), tr_later("Time"), tr_later("Levers"))
+WAY_TITLES = (tr_later("Need up to"), tr_later("At worst"), tr_later("Time against now"), tr_later("Levers"))
+WAY_TIPS = (
+    tr_later("The high end of the need's band with these levers."),
+    tr_later("What is usable less that: free, or over where it does not fit."),
+    tr_later("The device's time for a token with these levers, against the plan as it is now. It is estimated."),
+    "",
+)
 STEP_TITLES = (
     *(tr_later("Lever"), tr_later("Saves"), tr_later("Need then")),
     *(tr_later("Peak"), tr_later("Costs beside time")),

@@ -20,6 +20,7 @@ from memplan import (
     stage_words,
     tr,
     usable_words,
+    verdict_tone,
     verdict_words,
 )
 
@@ -59,8 +60,8 @@ def verdict_view(estimate: Estimate, unit: Unit) -> VerdictView:
     found = verdict_words(estimate, unit)
     usable_line = f"{usable_words(estimate, unit)}." if estimate.usable_from else ""
     return VerdictView(
-        icon=ICONS[estimate.verdict],
-        role=estimate.verdict,
+        icon=ICONS[verdict_tone(estimate)],
+        role=verdict_tone(estimate),
         word=found.word,
         margin=found.margin or tight_margin(estimate, unit),
         detail=" · ".join(filter(None, (found.detail, estimate.device_name, stage_words(estimate)))),
