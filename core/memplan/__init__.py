@@ -98,6 +98,7 @@ if TYPE_CHECKING:  # The same names for type checkers and editors; a test holds 
     from memplan.fit import fit_sentence as fit_sentence
     from memplan.fit import fit_title as fit_title
     from memplan.fit import fit_tone as fit_tone
+    from memplan.fit import free_figure as free_figure
     from memplan.fit import known_devices as known_devices
     from memplan.fit import largest_micro_batch as largest_micro_batch
     from memplan.fit import limit_words as limit_words
@@ -262,8 +263,8 @@ _NAMES: dict[str, str] = {
     "fit": (
         "SHARDING_STRATEGIES DeviceAnswer DeviceFit DeviceLimits DevicesForStates Fewest FewestDevices FitWalks Limit "
         "device_answer device_fits devices_for_states fewest_devices fewest_of_each fewest_words fit_sentence "
-        "fit_title fit_tone known_devices largest_micro_batch limit_words limits_of_each longest_sequence nearest_fits "
-        "ranked_by_class ranked_fits"
+        "fit_title fit_tone free_figure known_devices largest_micro_batch limit_words limits_of_each longest_sequence "
+        "nearest_fits ranked_by_class ranked_fits"
     ),
     "plan_estimates": "estimate_plan",
     "levers": "LEVERS Lever LeverOffer Preference each_offer lever_offers useful_offers",

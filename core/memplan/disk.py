@@ -38,6 +38,7 @@ _WRITE_WORDS: dict[int, tuple[str, str]] = {
     errno.ENAMETOOLONG: ("the name is too long for this disk.", "Choose a shorter name."),
     errno.ELOOP: ("is a link that leads back to itself.", "Choose another name."),
 }
+_CLOSED_FOLDER = ("nothing can be written into its folder.", "Save to another folder, or change its permissions.")
 
 
 def is_folder(path: Path) -> bool:
@@ -107,9 +108,18 @@ def write_file(path: Path, data: bytes, *, error: type[MemplanError] = MemplanEr
         else:
             _replace(target, data)
     except OSError as problem:
-        raise _in_words(_WRITE_WORDS, problem.errno, problem, path, error) from problem
+        raise _in_words(_write_words(path), problem.errno, problem, path, error) from problem
     except ValueError as problem:
         raise error(f"{str(path)!r} is not the name of a file: {problem}.") from problem
+
+
+def _write_words(path: Path) -> dict[int, tuple[str, str]]:
+    """What errors mean for that file: of a new one in a folder that is there, it is the folder that takes nothing."""
+    target = Path(os.path.realpath(path))
+    if not (is_missing(target) and is_folder(target.parent)):
+        return _WRITE_WORDS
+    # Some file systems (/proc) say that what cannot be made does not exist.
+    return _WRITE_WORDS | dict.fromkeys((errno.ENOENT, errno.EACCES, errno.EPERM), _CLOSED_FOLDER)
 
 
 def _replace(target: Path, data: bytes) -> None:

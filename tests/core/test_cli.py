@@ -24,6 +24,7 @@ import memplan.plan_estimates
 from memplan.catalog import devices
 from memplan.cli.ending import run
 from memplan.errors import MemplanError
+from memplan.estimate import estimate
 from memplan.making_fit import make_fit, proposal_sentence
 from memplan.plan.edit import replaced
 from memplan.plan.file import load_plan, save_plan
@@ -115,6 +116,9 @@ def test_the_json_has_the_names_of_the_design(mixed: str, capsys: pytest.Capture
     steps = {"forward_end", "forward_peak", "backward_peak", "backward_end", "step_peak", "step_end", "zeroed"}
     assert set(scenario["bytes"]) == {"loaded", "optimizer_state", "peak", "peak_instant", "first_step"} | steps
     assert set(scenario["bytes"]["first_step"]) == steps
+    peak = estimate(load_plan(Path(mixed)).scenarios[0]).peak
+    assert scenario["terms_at_peak"] == {"instant": peak.name, "step": peak.step, "total_bytes": peak.total_bytes}
+    assert sum(term["bytes_at_peak"] for term in scenario["terms"]) == peak.total_bytes
     for term in scenario["terms"]:
         assert set(term) == {"name", "bytes_at_peak", "largest_bytes", "formula", "source"}
     assert set(scenario["process"]) == {"allocated", "reserved", "total", "low", "high"}

@@ -154,7 +154,7 @@ def test_a_read_only_folder(open_folder: Path) -> None:
         words = as_nobody(open_folder, 'write_file(Path("a.txt"), b"new")')
     finally:
         open_folder.chmod(0o755)
-    assert words == "a.txt: may not be written. Save to another folder, or change the permissions."
+    assert words == "a.txt: nothing can be written into its folder. Save to another folder, or change its permissions."
     assert list(open_folder.iterdir()) == []
 
 
@@ -190,6 +190,17 @@ def test_a_place_where_nothing_can_be_written(tmp_path: Path, name: str, words: 
         write_file(tmp_path / name, b"new")
     assert words in str(caught.value)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_is_there_is_not_said_to_be_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Linux answers "no such file" to whoever makes a file in /proc."""
+
+    def refuse(path: str, *_: object) -> int:
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
+
+    monkeypatch.setattr(os, "open", refuse)
+    with pytest.raises(MemplanError, match="nothing can be written into its folder"):
+        write_file(tmp_path / "a.txt", b"new")
 
 
 @on_posix

@@ -32,6 +32,7 @@ from memplan.fit import (
     fit_sentence,
     fit_title,
     fit_tone,
+    free_figure,
     known_devices,
     largest_micro_batch,
     limit_words,
@@ -46,6 +47,7 @@ from memplan.plan.edit import replaced
 from memplan.plan.file import save_plan
 from memplan.plan.scenario import Plan, Scenario
 from memplan.result import Estimate, Need
+from memplan.sentences import verdict_words
 from memplan.units import GB, GIB, MIB, format_bytes
 from tests.core.small_models import GPT2, LLAMA, OPT, SMALL
 from tests.core.test_cli import process
@@ -661,3 +663,26 @@ def test_what_cannot_share_a_run_is_left_out_of_a_divided_one() -> None:
     assert words.startswith("With 16 devices of one kind under FSDP2 it fits ")
     assert f" of {len(joined)} kinds that can share a run" in words
     assert "Apple" not in words
+
+
+def test_what_is_free_is_the_figure_that_the_verdict_says(
+    tmp_path: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rounded by itself it was 9.1 of 25.6 beside a need of 16.6: used and free came to more than there is."""
+    monkeypatch.setenv("COLUMNS", "120")
+    fits = {fit.device.id: fit for fit in device_fits(LLAMA_8B)}
+    for id_, fit in fits.items():
+        there = estimate(replaced(LLAMA_8B, "hardware.device", id_))
+        if there.verdict != "tight":
+            sign = "−" if there.verdict == "does_not_fit" else ""
+            assert free_figure(fit) == sign + verdict_words(there).margin.split(" ")[0]
+    run(["fit", saved(tmp_path, LLAMA_8B), "--all"])
+    printed = {
+        cells[0]: re.search(r"(?:Fits|Tight|fit) +\S+ +(\S+)", line)
+        for line in capsys.readouterr().out.splitlines()
+        if (cells := line.split()) and cells[0] in fits
+    }
+    assert set(printed) == set(fits)
+    for id_, found in printed.items():
+        assert found is not None
+        assert found.group(1) == free_figure(fits[id_])

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import click
 
 plan_argument = click.argument("plan", metavar="PLAN")
@@ -13,3 +16,9 @@ unit_option = click.option(
     show_default=True,
     help="GiB is 2^30 bytes, GB is 10^9.",
 )
+
+
+def scenario_option(otherwise: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Which scenario of a plan, said in the same way to every command; `otherwise` is what it does without one."""
+    words = f"Which scenario of the plan: its name, or its number from 1. {otherwise}"
+    return click.option("--scenario", metavar="NAME", help=words)

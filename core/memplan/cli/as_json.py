@@ -65,6 +65,11 @@ def _estimate(estimate: Estimate) -> dict[str, Any]:
             }
             for term in estimate.terms
         ],
+        "terms_at_peak": {
+            "instant": estimate.peak.name,
+            "step": estimate.peak.step,
+            "total_bytes": estimate.peak.total_bytes,
+        },
         "process": asdict(estimate.process),
         "host": _host(estimate.host),
         "stages": [asdict(stage) for stage in estimate.stages],

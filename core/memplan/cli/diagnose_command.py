@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, cast
 
 import click
 
-from memplan.cli.arguments import json_option, unit_option
+from memplan.cli.arguments import json_option, scenario_option, unit_option
 from memplan.units import Unit
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ FOUND, NOTHING_FOUND = 0, 2
 )
 @click.argument("file", metavar="[MESSAGE-FILE]", required=False)
 @click.option("--plan", metavar="PLAN", help="The run as planned: a plan, a model's config.json, a catalog's model.")
-@click.option("--scenario", metavar="NAME", help="Which scenario of the plan; the first one unless it is given.")
+@scenario_option("The first one unless it is given.")
 @json_option
 @unit_option
 def diagnose_command(file: str | None, plan: str | None, scenario: str | None, as_json: bool, unit: str) -> int:
@@ -87,4 +87,4 @@ def _scenario(plan: str | None, name: str | None) -> Scenario | None:
                 err=True,
             )
         return scenarios[0]
-    return scenarios[scenario_position(source, name)]
+    return scenarios[scenario_position(source.plan, name)]

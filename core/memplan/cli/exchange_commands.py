@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from memplan.cli.arguments import scenario_option
 from memplan.cli.scenario_options import FIELDS, ScenarioCommand
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ def _answers(model: str | None, options: Mapping[str, Any]) -> dict[str, Any]:
 @click.argument("plan", metavar="PLAN")
 @click.option("--as", "format_id", metavar="FORMAT", required=True, help=f"One of: {', '.join(FORMAT_IDS)}.")
 @click.option("-o", "--output", metavar="FILE", help="Where to write it. Without it, prints it.")
-@click.option("--scenario", metavar="NAME", help="Which scenario of the plan, where it has several: name or number.")
+@scenario_option("It must be given where the plan has several.")
 def export_command(plan: str, format_id: str, output: str | None, scenario: str | None) -> int:
     """Write a scenario as a trainer's configuration.
 
@@ -102,16 +103,15 @@ def export_command(plan: str, format_id: str, output: str | None, scenario: str 
     return IMPORTED
 
 
-def _scenario(plan: Plan, place: str, name: str | None) -> Scenario:
-    """The scenario of that name or number, counted from 1; the only one where there is one."""
+def _scenario(plan: Plan, place: str, wanted: str | None) -> Scenario:
+    """The scenario that is named; the only one where there is one."""
+    from memplan.cli.source import listed_scenarios, scenario_position
     from memplan.errors import MemplanError
 
     scenarios = plan.scenarios
-    if name is None and len(scenarios) == 1:
+    if wanted is not None:
+        return scenarios[scenario_position(plan, wanted)]
+    if len(scenarios) == 1:
         return scenarios[0]
-    named = [one for position, one in enumerate(scenarios, 1) if name in (one.name, str(position))]
-    if named:
-        return named[0]
-    listed = ", ".join(f"{position} ({one.name})" for position, one in enumerate(scenarios, 1))
-    what = f"holds {len(scenarios):,} scenarios" if name is None else "has no such scenario"
-    raise MemplanError(f"{what}: {listed[:300]}.", place=place, remedy="Name one with --scenario.")
+    message = f"holds {len(scenarios):,} scenarios: {listed_scenarios(plan)}."
+    raise MemplanError(message, place=place, remedy="Name one with --scenario.")

@@ -10,8 +10,8 @@ from memplan.choice_titles import choice_title
 from memplan.cli.fitting import FitAnswer
 from memplan.cli.tables import figures_table, print_labelled, print_table
 from memplan.cli.text import COLOURS, heading, verdict_line
-from memplan.fit import DeviceAnswer, fewest_words, fit_sentence, fit_title, fit_tone, limit_words
-from memplan.units import UNIT_NAMES, Unit, format_bytes, to_unit
+from memplan.fit import DeviceAnswer, fewest_words, fit_sentence, fit_title, fit_tone, free_figure, limit_words
+from memplan.units import UNIT_NAMES, Unit, format_bytes
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -61,8 +61,8 @@ def _devices(answer: FitAnswer, unit: Unit) -> Table:
             table.add_row(
                 f" {fit.device.id}{' *' if fit.device.id == own else ''}",
                 Text(fit_title(fit), style=COLOURS[fit_tone(fit)]),
-                f"{to_unit(fit.usable_bytes, unit):,.1f}",
-                f"{to_unit(fit.headroom_bytes, unit):,.1f}".replace("-", "−"),
+                format_bytes(fit.usable_bytes, unit).split(" ")[0],
+                free_figure(fit, unit),
                 f"{one.limits.micro_batch.fits:,}",
                 f"{one.limits.sequence.fits:,}",
                 _fewest(one),

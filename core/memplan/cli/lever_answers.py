@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf
 
@@ -29,15 +30,16 @@ class LeversAnswer:
 
 
 def lever_answers(
-    plan: Plan, preferences: Preferences, unit: Unit, *, every_device: bool = False
+    plan: Plan, preferences: Preferences, unit: Unit, positions: Sequence[int], *, every_device: bool = False
 ) -> tuple[LeversAnswer, ...]:
-    """Answer for every scenario of a plan; of every device, where that is asked.
+    """Answer for the scenarios at these positions of a plan; of every device, where that is asked.
 
     Raises:
         MemplanError: a scenario cannot be estimated; the error names which.
     """
     answers = []
-    for scenario, found in zip(plan.scenarios, estimate_plan(plan), strict=True):
+    estimates = estimate_plan(plan)
+    for scenario, found in ((plan.scenarios[at], estimates[at]) for at in positions):
         proposal = make_fit(scenario, preferences)
         falls = waterfall(scenario, proposal.best or proposal.smallest)
         offers, each = lever_offers(scenario, found, unit), _on_each(scenario, preferences) if every_device else ()

@@ -2,21 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
 from memplan.cli.as_json import document
 from memplan.cli.lever_answers import LeversAnswer
+from memplan.cli.lever_applying import Changed
 from memplan.levers import LeverOffer
 from memplan.making_fit import PREFERENCES, Candidate, proposal_sentence
 from memplan.plan.scenario import Scenario
 from memplan.version import __version__
 
 
-def levers_json(answers: Iterable[LeversAnswer]) -> str:
-    """Write the levers of each scenario, and what makes it fit."""
-    return document({"memplan": __version__, "scenarios": [_answer(answer) for answer in answers]})
+def levers_json(answers: Sequence[LeversAnswer], changed: Sequence[Changed] = ()) -> str:
+    """Write the levers of each scenario, what makes it fit, and what was applied where that was asked."""
+    found = [
+        {**_answer(answer), "applied": _applied(answer.scenario, one) if one else None}
+        for answer, one in zip(answers, changed or [None] * len(answers), strict=True)
+    ]
+    return document({"memplan": __version__, "scenarios": found})
+
+
+def _applied(now: Scenario, changed: Changed) -> dict[str, Any]:
+    found = changed.estimate
+    return {
+        "words": changed.levers,
+        "verdict": found.verdict,
+        "need": asdict(found.need),
+        "changes": _changes(now, changed.scenario),
+    }
 
 
 def _answer(answer: LeversAnswer) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from typing import cast
 
 import click
 
-from memplan.cli.arguments import plan_argument, unit_option
+from memplan.cli.arguments import plan_argument, scenario_option, unit_option
 from memplan.units import Unit
 
 
@@ -37,7 +37,7 @@ def probe_command() -> int:
 )
 @plan_argument
 @click.argument("files", metavar="PROBE-FILE...", nargs=-1, required=True)
-@click.option("--scenario", metavar="NAME", help="Which scenario was run; the first one unless it is given.")
+@scenario_option("The first one unless it is given.")
 @click.option("-o", "--output", metavar="PLAN", help="Where to save the plan with what was measured: NAME.memplan.")
 @unit_option
 def calibrate_command(plan: str, files: tuple[str, ...], scenario: str | None, output: str | None, unit: str) -> int:
@@ -55,7 +55,7 @@ def calibrate_command(plan: str, files: tuple[str, ...], scenario: str | None, o
     from memplan.probe_file import read_probes
 
     source = read_source(plan)
-    position = scenario_position(source, scenario)
+    position = 0 if scenario is None else scenario_position(source.plan, scenario)
     measured = replaced(source.plan, f"scenarios[{position}].measured", read_probes(files))
     chosen = measured.scenarios[position]
     with source.naming_it():

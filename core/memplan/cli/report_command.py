@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, cast
 
 import click
 
-from memplan.cli.arguments import plan_argument, unit_option
+from memplan.cli.arguments import plan_argument, scenario_option, unit_option
 from memplan.cli.window import PICTURE_SUFFIXES, draw_sheets
-from memplan.errors import MemplanError, PlanError
+from memplan.errors import MemplanError
 from memplan.units import Unit
 
 if TYPE_CHECKING:
@@ -27,12 +27,7 @@ WRITTEN = 0
     help="Where to write it: FILE.md, .html or .csv; or a sheet of one page in FILE.pdf, .png or .svg. "
     "Without it, prints Markdown.",
 )
-@click.option(
-    "--scenario",
-    metavar="NAME",
-    help="The scenario that it is of: its name or its number, from 1. Without it a document has them all, a PDF has a "
-    "page for each, a picture has the first.",
-)
+@scenario_option("Without it a document has them all, a PDF has a page for each, a picture has the first.")
 @unit_option
 def report_command(plan: str, output: str | None, scenario: str | None, unit: str) -> int:
     """Write a plan's estimates as a document.
@@ -72,15 +67,18 @@ def report_command(plan: str, output: str | None, scenario: str | None, unit: st
 
 def _narrowed(plan: Plan, wanted: str | None) -> Plan:
     """The plan with the wanted scenario alone, or whole."""
+    from memplan.cli.source import scenario_position
     from memplan.plan.edit import replaced
 
     if wanted is None:
         return plan
-    return replaced(plan, "scenarios", (plan.scenarios[_position(plan, wanted)],))
+    return replaced(plan, "scenarios", (plan.scenarios[scenario_position(plan, wanted)],))
 
 
 def _positions(plan: Plan, path: Path, wanted: str | None) -> list[int]:
     """Which scenarios the sheets are of."""
+    from memplan.cli.source import scenario_position
+
     count = len(plan.scenarios)
     if wanted is None:
         if path.suffix.lower() == ".pdf":
@@ -88,15 +86,4 @@ def _positions(plan: Plan, path: Path, wanted: str | None) -> list[int]:
         if count > 1:
             click.echo(f"{path.name} shows the first of {count} scenarios; --scenario chooses another.", err=True)
         return [0]
-    return [_position(plan, wanted)]
-
-
-def _position(plan: Plan, wanted: str) -> int:
-    count = len(plan.scenarios)
-    names = [one.name for one in plan.scenarios]
-    if wanted in names:
-        return names.index(wanted)
-    if wanted.isdecimal() and 1 <= int(wanted) <= count:
-        return int(wanted) - 1
-    known = ", ".join(f"{number} {name!r}" for number, name in enumerate(names, start=1))
-    raise PlanError(f"the plan has no scenario {wanted!r}; there are {known}.", place="--scenario")
+    return [scenario_position(plan, wanted)]

@@ -20,6 +20,7 @@ from memplan.units import MB
 from memplan.version import PLAN_SUFFIX
 
 STANDARD_INPUT = "-"
+_MOST_LISTED = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,18 +75,25 @@ def read_source(argument: str) -> Source:
     return _from_bytes(data, argument, path)
 
 
-def scenario_position(source: Source, name: str | None) -> int:
-    """Where the scenario of that name stands in the plan; the first one without a name.
+def scenario_position(plan: Plan, wanted: str) -> int:
+    """Where the scenario stands that `--scenario` names: by its name, else by its number, from 1.
 
     Raises:
-        MemplanError: the plan has none of that name.
+        PlanError: the plan has none of that name or number.
     """
-    scenarios = source.plan.scenarios
-    position = 0 if name is None else next((at for at, one in enumerate(scenarios) if one.name == name), None)
-    if position is None:
-        known = ", ".join(one.name for one in scenarios[:10])
-        raise MemplanError(f"{source.place} has no scenario {name!r}; it has {known}.", place="--scenario")
-    return position
+    names = [one.name for one in plan.scenarios]
+    if wanted in names:
+        return names.index(wanted)
+    if wanted.isdecimal() and 1 <= int(wanted) <= len(names):
+        return int(wanted) - 1
+    raise PlanError(f"the plan has no scenario {wanted!r}; there are {listed_scenarios(plan)}.", place="--scenario")
+
+
+def listed_scenarios(plan: Plan) -> str:
+    """The numbers and names that `--scenario` takes: "1 'one', 2 'other'"."""
+    known = [f"{number} {one.name!r}" for number, one in enumerate(plan.scenarios, start=1)]
+    more = len(known) - _MOST_LISTED
+    return ", ".join([*known[:_MOST_LISTED], *([f"and {more:,} more"] if more > 0 else [])])
 
 
 def _standard_input() -> bytes:

@@ -15,7 +15,7 @@ from memplan.fit.fewest import (
 from memplan.fit.limits import DeviceLimits, Limit, largest_micro_batch, limits_of_each, longest_sequence
 from memplan.fit.states import DevicesForStates, devices_for_states
 from memplan.fit.walks import FitWalks
-from memplan.fit.words import fewest_words, fit_sentence, fit_title, fit_tone, limit_words
+from memplan.fit.words import fewest_words, fit_sentence, fit_title, fit_tone, free_figure, limit_words
 
 __all__ = [
     "SHARDING_STRATEGIES",
@@ -37,6 +37,7 @@ __all__ = [
     "fit_sentence",
     "fit_title",
     "fit_tone",
+    "free_figure",
     "known_devices",
     "largest_micro_batch",
     "limit_words",

@@ -11,7 +11,7 @@ from memplan.fit.limits import Limit
 from memplan.number_style import number
 from memplan.plan.hardware import Hardware
 from memplan.result import Verdict
-from memplan.sentences import verdict_title, verdict_tone
+from memplan.sentences import margin_words, verdict_title, verdict_tone
 from memplan.translation import tr, tr_n, translated
 from memplan.units import Unit, format_bytes
 
@@ -98,6 +98,12 @@ def _smallest(ranked: Sequence[DeviceFit], hardware: Hardware, unit: Unit) -> st
 
 def _usable(fit: DeviceFit, unit: Unit) -> str:
     return tr("{device} ({size} usable)").format(device=fit.device.name, size=format_bytes(fit.usable_bytes, unit))
+
+
+def free_figure(fit: DeviceFit, unit: Unit = "gib") -> str:
+    """What is usable less the need, as the verdict writes it: "58.5", or "−1.6" where it is missing."""
+    amount = margin_words(fit.need_bytes, fit.need, fit.usable_bytes, unit).split(" ")[0]
+    return f"−{amount}" if fit.headroom_bytes < 0 else amount
 
 
 def limit_words(limit: Limit) -> str:

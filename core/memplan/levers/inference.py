@@ -5,7 +5,16 @@ from __future__ import annotations
 from memplan.architecture.linear_parts import StateMixer
 from memplan.chosen_model import chosen_model
 from memplan.errors import MemplanError
-from memplan.levers.lever import Changes, Lever, Purpose, device_in, micro_batch_words, never
+from memplan.levers.lever import (
+    Changes,
+    Lever,
+    Purpose,
+    device_in,
+    half_the_sequences,
+    micro_batch_words,
+    never,
+    no_fewer_sequences,
+)
 from memplan.memory.sharding import data_parallel_devices
 from memplan.number_style import number
 from memplan.plan.scenario import Scenario
@@ -100,10 +109,10 @@ INFERENCE: tuple[Lever, ...] = (
         idle="The micro-batch is 1, or weights alone are too much.",
         source="arithmetic: weights are read once for each pass",
         group="sequences",
-        on=lambda scenario: {"training.micro_batch": scenario.training.micro_batch // 2},
+        on=half_the_sequences,
         off={},
         is_on=never,
-        why_not=lambda scenario: tr("the micro-batch is 1 already") if scenario.training.micro_batch == 1 else None,
+        why_not=no_fewer_sequences,
         changes_what="effective_batch",
         counts_as=0.3,
         times=20,

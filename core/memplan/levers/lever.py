@@ -147,3 +147,13 @@ def adapts(scenario: Scenario) -> bool:
 def micro_batch_words(scenario: Scenario) -> str:
     """Its micro-batch: "micro-batch 4"."""
     return tr("micro-batch {count}").format(count=number(scenario.training.micro_batch))
+
+
+def half_the_sequences(scenario: Scenario) -> Changes:
+    """Half its micro-batch, and nothing that makes up for it."""
+    return {"training.micro_batch": scenario.training.micro_batch // 2}
+
+
+def no_fewer_sequences(scenario: Scenario) -> str | None:
+    """Why it cannot have fewer sequences at once; None where it can."""
+    return tr("the micro-batch is 1 already") if scenario.training.micro_batch == 1 else None

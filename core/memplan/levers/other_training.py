@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from memplan.levers.lever import ALWAYS, Changes, Lever, adapts, micro_batch_words, never, setting
+from memplan.levers.lever import (
+    ALWAYS,
+    Changes,
+    Lever,
+    adapts,
+    half_the_sequences,
+    micro_batch_words,
+    never,
+    no_fewer_sequences,
+    setting,
+)
 from memplan.number_style import number
 from memplan.plan.scenario import Scenario
 from memplan.translation import tr
@@ -132,10 +142,10 @@ METHODS: tuple[Lever, ...] = (
         idle="The micro-batch is 1, or weights, gradients and states alone are too much.",
         source="McCandlish et al. 2018, arXiv:1812.06162",
         group="sequences",
-        on=lambda scenario: {"training.micro_batch": scenario.training.micro_batch // 2},
+        on=half_the_sequences,
         off={},
         is_on=never,
-        why_not=lambda scenario: tr("the micro-batch is 1 already") if scenario.training.micro_batch == 1 else None,
+        why_not=no_fewer_sequences,
         changes_what="effective_batch",
         counts_as=0.3,
         times=20,

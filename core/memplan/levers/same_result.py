@@ -7,7 +7,16 @@ from memplan.catalog import Device
 from memplan.choice_titles import choice_title
 from memplan.chosen_model import chosen_model
 from memplan.errors import MemplanError
-from memplan.levers.lever import ALWAYS, Changes, Lever, device_in, micro_batch_words, never, setting
+from memplan.levers.lever import (
+    ALWAYS,
+    Changes,
+    Lever,
+    device_in,
+    micro_batch_words,
+    never,
+    no_fewer_sequences,
+    setting,
+)
 from memplan.levers.placing import recomputes_every_layer
 from memplan.number_style import number
 from memplan.plan.scenario import Scenario
@@ -76,8 +85,8 @@ def _smaller_batch(scenario: Scenario) -> Changes:
 
 def _smaller_batch_why_not(scenario: Scenario) -> str | None:
     training = scenario.training
-    if training.micro_batch == 1:
-        return tr("the micro-batch is 1 already")
+    if (reason := no_fewer_sequences(scenario)) is not None:
+        return reason
     if training.micro_batch * training.gradient_accumulation > _MOST_ACCUMULATION:
         return tr("gradient accumulation would pass {count}").format(count=number(1_000_000))
     return tr("the optimizer in backward rules out accumulation") if training.optimizer_in_backward else None

@@ -17,8 +17,8 @@ from memplan import (
     fewest_words,
     fit_title,
     format_bytes,
+    free_figure,
     limit_words,
-    margin_words,
     ranked_fits,
     tr,
     tr_later,
@@ -177,8 +177,7 @@ def cell(row: FitRow, column: int, unit: Unit) -> str:
     if column == NEED:
         return f"{_figure(fit.need.low, unit)}–{_figure(fit.need.high, unit)}"
     if column == FREE:
-        amount = margin_words(fit.need_bytes, fit.need, fit.usable_bytes, unit).split(" ")[0]
-        return f"−{amount}" if fit.headroom_bytes < 0 else amount
+        return free_figure(fit, unit)
     if row.answer is None:
         return NOT_YET
     if column in (FEWEST, NODES):
