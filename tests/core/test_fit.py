@@ -668,7 +668,7 @@ def test_what_cannot_share_a_run_is_left_out_of_a_divided_one() -> None:
 def test_what_is_free_is_the_figure_that_the_verdict_says(
     tmp_path: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Rounded by itself it was 9.1 of 25.6 beside a need of 16.6: used and free came to more than there is."""
+    """Rounded by itself it was 13.7 of 90.2 on an RTX PRO 6000 beside a need of 76.6: together more."""
     monkeypatch.setenv("COLUMNS", "120")
     fits = {fit.device.id: fit for fit in device_fits(LLAMA_8B)}
     for id_, fit in fits.items():

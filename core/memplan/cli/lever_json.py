@@ -17,9 +17,10 @@ from memplan.version import __version__
 
 def levers_json(answers: Sequence[LeversAnswer], changed: Sequence[Changed] = ()) -> str:
     """Write the levers of each scenario, what makes it fit, and what was applied where that was asked."""
+    applied: Sequence[Changed | None] = changed or [None] * len(answers)
     found = [
         {**_answer(answer), "applied": _applied(answer.scenario, one) if one else None}
-        for answer, one in zip(answers, changed or [None] * len(answers), strict=True)
+        for answer, one in zip(answers, applied, strict=True)
     ]
     return document({"memplan": __version__, "scenarios": found})
 
