@@ -45,7 +45,9 @@ class AdviceFoot(QFrame):
         shown(self, bool(text))
 
     def _settle(self) -> None:
-        """Take the height that the words need at this width."""
+        """Take the height that the words need at this width; no words have none."""
+        if not self._words.text():
+            return
         width = self.width() - SIDE - RIGHT
         needed = self._words.heightForWidth(width) if width > 0 else self._words.sizeHint().height()
         self._scroller.setFixedHeight(min(needed, scaled(MOST_HEIGHT)))

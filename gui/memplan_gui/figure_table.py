@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from PySide6.QtCore import QAbstractItemModel, QLineF, QModelIndex, QPersistentModelIndex, QRect, QSize, Qt
 from PySide6.QtGui import (
     QFocusEvent,
@@ -131,7 +133,7 @@ class FigureTable(QTableView):
         self.horizontalHeader().setStretchLastSection(True)
         self._are_alike = self._is_sharing = self._is_by_hand = self._is_stale = False
         self._headings: list[str] = []
-        self._wanted: list[int] = []
+        self._cells: list[list[int]] = []
         self._figures: list[bool] = []
 
     def share_columns(self, *, alike: bool = False) -> None:
@@ -160,15 +162,15 @@ class FigureTable(QTableView):
         columns = [self._column(position) for position in range(self.model().columnCount())]
         if [heading for heading, _, _ in columns] != self._headings:
             self._headings, self._is_by_hand = [heading for heading, _, _ in columns], False
-        self._wanted = [width for _, width, _ in columns]
+        self._cells = [cells for _, cells, _ in columns]
         self._figures = [is_figure for _, _, is_figure in columns]
         self._share_width()
 
-    def _column(self, position: int) -> tuple[str, int, bool]:
-        """A column's heading, the width of what it holds, and whether that is figures."""
+    def _column(self, position: int) -> tuple[str, list[int], bool]:
+        """A column's heading, the widths of that and of what it holds, and whether that is figures."""
         model, across, show = self.model(), Qt.Orientation.Horizontal, Qt.ItemDataRole.DisplayRole
         heading = str(model.headerData(position, across, show) or "")
-        widest = self.horizontalHeader().fontMetrics().horizontalAdvance(heading)
+        widths = [self.horizontalHeader().fontMetrics().horizontalAdvance(heading)]
         metrics: dict[int, QFontMetrics] = {}
         for at in range(min(model.rowCount(), MOST_MEASURED)):
             index = model.index(at, position)
@@ -176,26 +178,35 @@ class FigureTable(QTableView):
             weight = int(font.weight())
             if weight not in metrics:
                 metrics[weight] = QFontMetrics(font)
-            widest = max(widest, metrics[weight].horizontalAdvance(str(model.data(index, show) or "")))
+            widths.append(metrics[weight].horizontalAdvance(str(model.data(index, show) or "")))
         side = model.headerData(position, across, Qt.ItemDataRole.TextAlignmentRole)
-        return heading, widest + 2 * PADDING + 2, bool(side is not None and side & Qt.AlignmentFlag.AlignRight)
+        is_figure = bool(side is not None and side & Qt.AlignmentFlag.AlignRight)
+        return heading, [width + 2 * PADDING + 2 for width in widths], is_figure
 
     def _share_width(self) -> None:
-        if self._is_by_hand or not self._wanted:
+        if self._is_by_hand or not self._cells:
             return
-        metrics = self.horizontalHeader().fontMetrics()
-        words = [position for position, is_figure in enumerate(self._figures) if not is_figure]
-        least = list(self._wanted)
-        for position in words:
-            heading = metrics.horizontalAdvance(self._headings[position]) + 2 * PADDING + 2
-            least[position] = min(
-                self._wanted[position], max(heading, scaled(LEAST_WORDS if position else LEAST_FIRST))
-            )
+        seen = [position for position in range(len(self._cells)) if not self.isColumnHidden(position)]
+        wanted = [max(self._cells[position]) for position in seen]
+        words = [at for at, position in enumerate(seen) if not self._figures[position]]
+        least = list(wanted)
+        for at in words:
+            heading = self._cells[seen[at]][0]
+            least[at] = min(wanted[at], max(heading, scaled(LEAST_WORDS if seen[at] else LEAST_FIRST)))
         growing = list(range(len(least))) if self._are_alike or not words else words
+        room, cells = self.viewport().width(), [self._cells[position] for position in seen]
         self._is_sharing = True
-        for position, width in enumerate(shared_widths(self._wanted, least, growing, self.viewport().width())):
+        for position, width in zip(seen, shared_widths(wanted, least, growing, room, cells), strict=True):
             self.setColumnWidth(position, width)
         self._is_sharing = False
+
+    def show_columns(self, wanted: Callable[[int], bool]) -> None:
+        """Show some columns and hide the others; those that are shown share the width."""
+        self._is_sharing = True  # to hide a column gives it another width, which nobody gave by hand
+        for position in range(self.model().columnCount()):
+            self.setColumnHidden(position, not wanted(position))
+        self._is_sharing = False
+        self._share_width()
 
     def _resized(self, *_: object) -> None:
         self._is_by_hand = self._is_by_hand or not self._is_sharing
@@ -206,7 +217,7 @@ class FigureTable(QTableView):
 
     def wanted_width(self, position: int) -> int:
         """The width at which nothing in a column is cut."""
-        return self._column(position)[1]
+        return max(self._column(position)[1])
 
     def least_width(self, position: int) -> int:
         """The width at which no word of a column's heading is broken."""

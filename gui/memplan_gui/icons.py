@@ -16,7 +16,19 @@ TINTED = (
     *("memplan", "advice", "check", "chevron-down", "chevron-right", "close", "plus", "search", "star", "star-filled"),
     *("verdict-does-not-fit", "verdict-fits", "verdict-tight", "verdict-unknown"),
 )
-IN_STYLE_SHEET = ("check-dark", "check-light", "chevron-down-dark", "chevron-down-light", "close-dark", "close-light")
+STYLE_SHEET_ICONS = {
+    "chevron": "chevron-down",
+    "close": "close",
+    "check": "check",
+    "back": "folder-back",
+    "forward": "folder-forward",
+    "parent": "folder-parent",
+    "new_folder": "folder-new",
+    "listed": "files-listed",
+    "detailed": "files-detailed",
+}
+"""The pictures of the style sheet by its names for them: the last six are those of Qt's own dialog of files."""
+IN_STYLE_SHEET = tuple(f"{name}-{scheme}" for name in STYLE_SHEET_ICONS.values() for scheme in ("dark", "light"))
 """Pictures that a style sheet cannot tint: one for each scheme."""
 
 

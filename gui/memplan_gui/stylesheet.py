@@ -69,6 +69,11 @@ QComboBox QAbstractItemView, QListView#hits {
 }
 QComboBox QAbstractItemView::item { min-height: 26px; padding: 0 8px; }
 
+QFileDialog {
+  backward-icon: url("$back"); forward-icon: url("$forward");
+  filedialog-parent-directory-icon: url("$parent"); filedialog-new-directory-icon: url("$new_folder");
+  filedialog-listview-icon: url("$listed"); filedialog-detailedview-icon: url("$detailed");
+}
 QMessageBox QLabel#qt_msgbox_label { font-weight: 600; }
 QMessageBox QLabel#qt_msgbox_informativelabel { min-width: ${question}px; }
 
@@ -148,7 +153,7 @@ QHeaderView::section {
 QTableView#devices QHeaderView::up-arrow, QTableView#devices QHeaderView::down-arrow {
   image: none; width: 0; height: 0;
 }
-QTableView#devices QHeaderView::section { padding: 4px 8px; }
+FitTable QHeaderView::section { padding: 4px 8px; }
 QHeaderView::section:vertical { border-bottom: 1px solid $hairline; color: $text; padding-left: 0; }
 QTableView#breakdown QHeaderView::section:horizontal { padding-left: 2px; }
 QTableCornerButton::section { background: $window; border: none; border-bottom: 1px solid $border; }
@@ -175,7 +180,7 @@ def style_sheet(
         roles: the colours.
         heading_pixels: the size of headings.
         caption_pixels: the size of captions.
-        icons: the files of the icons that it draws: `chevron`, `close` and `check`.
+        icons: the files of the icons that it draws.
         zoom: how much larger than usual the text is; signs beside it grow with it.
     """
     values = {**roles._asdict(), **icons, "heading": heading_pixels, "caption": caption_pixels, "radius": RADIUS}

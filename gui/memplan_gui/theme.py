@@ -140,11 +140,11 @@ class Theme(QObject):
         self._app.setPalette(palette(roles))
 
     def _put_sheet_on(self) -> None:
-        from memplan_gui.icons import icon_file
+        from memplan_gui.icons import STYLE_SHEET_ICONS, icon_file
         from memplan_gui.stylesheet import style_sheet
 
-        names = {"chevron": "chevron-down", "close": "close", "check": "check"}
-        icons = {key: icon_file(f"{name}-{self.roles.scheme}").as_posix() for key, name in names.items()}
+        scheme = self.roles.scheme
+        icons = {key: icon_file(f"{name}-{scheme}").as_posix() for key, name in STYLE_SHEET_ICONS.items()}
         self._app.setStyleSheet(
             style_sheet(
                 self.roles,

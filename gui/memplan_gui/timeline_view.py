@@ -42,14 +42,12 @@ BETWEEN = 16
 TERM_TITLES = (tr_later("Held"), tr_later("Bytes"), tr_later("Share"))
 TERM_WIDTHS = (0, 92, 62)
 TENSOR_WIDTHS = (0, 134, 62, 66, 92, 124)
-"""Of each column; 0 takes what is left."""
+"""Of each column; 0 takes what is left. Of tensors it is what a column must have to be shown."""
 PLACE_WIDTHS, WIDEST_PLACE, FIGURE_WIDTH = (64, 96, 110), 240, 96
 """Of the table: step, instant and where; then each figure."""
 TENSOR_COLUMNS = (4, 1, 3, 5, 2)
 """In which order columns beside the name are shown, as far as there is room."""
 LEAST_NAME = 150
-SHAPE, WIDEST_SHAPE = 1, 300
-"""The column that is cut first takes half of the room to spare, until it has enough."""
 TENSOR_TITLES = (
     *(tr_later("Largest tensors"), tr_later("Shape"), "dtype"),
     *(tr_later("Count"), tr_later("Bytes"), tr_later("Term")),
@@ -127,8 +125,8 @@ class TimelineView(AnswerView):
         self._stack.addWidget(self.table)
         self._stack.addWidget(QWidget())
         whole.addWidget(self._stack, 1)
-        for table, widths in ((self.terms_table, TERM_WIDTHS), (self.tensors_table, TENSOR_WIDTHS)):
-            _set_widths(table, widths)
+        _set_widths(self.terms_table, TERM_WIDTHS)
+        self.tensors_table.share_columns()
         self.table.horizontalHeader().setStretchLastSection(False)
         self.table.horizontalHeader().setDefaultSectionSize(scaled(FIGURE_WIDTH))
         self.table.break_headings()
@@ -234,11 +232,12 @@ class TimelineView(AnswerView):
         self.terms_table.setFixedWidth(scaled(NARROW_TERMS_WIDTH if narrow else TERMS_WIDTH))
         self.terms_table.setColumnHidden(2, narrow)
         room = self.width() - self.terms_table.width() - BETWEEN - scaled(LEAST_NAME)
-        for shown_column in TENSOR_COLUMNS:
-            room -= scaled(TENSOR_WIDTHS[shown_column])
-            self.tensors_table.setColumnHidden(shown_column, room < 0)
-        shape = min(scaled(TENSOR_WIDTHS[SHAPE]) + max(0, room) // 2, scaled(WIDEST_SHAPE))
-        self.tensors_table.setColumnWidth(SHAPE, shape)
+        seen = {0}
+        for position in TENSOR_COLUMNS:
+            room -= scaled(TENSOR_WIDTHS[position])
+            if room >= 0:
+                seen.add(position)
+        self.tensors_table.show_columns(lambda position: position in seen)
 
 
 def _set_widths(table: FigureTable, widths: tuple[int, ...]) -> None:

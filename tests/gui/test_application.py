@@ -81,17 +81,23 @@ def test_a_window_looks_the_same_whether_it_is_made_under_the_style_sheet_or_get
         "app = QApplication([])\n"
         "theme = Theme(app)\n"
         "def picture():\n"
+        "    theme.take_style()\n"
         "    window = Window(theme, Settings(forgotten=True))\n"
         "    window.resize(1280, 800); window.show()\n"
         "    window.fill(PlanDocument()); window.answers.finish()\n"
         "    for _ in range(4): app.processEvents()\n"  # until all that wraps has its height
         "    image = window.grab().toImage(); window.hide()\n"
         "    return image\n"
+        "bare = app.styleSheet()\n"
         "first = picture()\n"  # its parts stand when the sheet is put on
         "second = picture()\n"  # its parts are made under the sheet
-        "print(first == second, len({first.pixelColor(x, 400).name() for x in range(first.width())}) > 5)"
+        "sheet = app.styleSheet()\n"
+        "app.setStyleSheet('')\n"
+        "plain = picture()\n"  # its parts are made without one, and it never gets one
+        "coloured = len({first.pixelColor(x, 400).name() for x in range(first.width())}) > 5\n"
+        "print(bool(bare), bool(sheet), first == second, first == plain, coloured)"
     )
-    assert printed(code) == "True True"
+    assert printed(code) == "False True True False True"
 
 
 def test_what_loads_at_the_start_is_not_read_for_features_of_pyside() -> None:

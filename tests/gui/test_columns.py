@@ -13,6 +13,7 @@ from memplan import Plan, load_plan, resource
 from memplan_gui.column_widths import shared_widths
 from memplan_gui.document import PlanDocument
 from memplan_gui.figure_table import PADDING, FigureTable
+from memplan_gui.timeline_view import TimelineView
 from memplan_gui.window import Window
 from tests.gui.looking import look_at
 
@@ -147,3 +148,45 @@ def test_a_table_behind_a_chart_is_not_measured(example: Window, monkeypatch: py
     assert measured == []
     look_at(example, "Map: Table")
     assert measured
+
+
+def test_a_single_long_cell_cuts_no_others(example: Window) -> None:
+    """Of a case and of what is different there, as many are whole as there is room for."""
+    example.resize(1280, 800)
+    (nearest,) = tables_in_front(example, "Evidence: Nearest")
+    cells = [cut for cut in cut_in(nearest, words=True) if cut.startswith(("Case", "Different there"))]
+    assert 0 < len(cells) <= 6, cells  # nine, where both were cut to one width
+
+
+@pytest.mark.parametrize(
+    ("cells", "room", "widths"),
+    [
+        ([[90, 95, 200], [160, 170, 180]], 300, [120, 180]),  # two of three, and all of the other
+        ([[200, 200, 200], [90, 250, 260]], 320, [200, 120]),
+        ([[150, 300], [150, 300]], 310, [155, 155]),
+    ],
+)
+def test_the_room_makes_as_many_cells_whole_as_it_can(cells: list[list[int]], room: int, widths: list[int]) -> None:
+    assert shared_widths([max(column) for column in cells], [50, 50], [0, 1], room, cells) == widths
+
+
+def test_shapes_of_tensors_are_whole_while_names_have_room(open_window: Callable[..., Window]) -> None:
+    """ "2 × 4,096 × 14,336" was cut beside names with room to spare."""
+    scenario = {
+        "model": {"catalog": "meta-llama/Llama-3.1-8B"},
+        "training": {"method": "lora", "micro_batch": 2, "sequence_length": 4096},
+        "hardware": {"device": "h200-sxm"},
+    }
+    window = open_window(PlanDocument(Plan.model_validate({"memplan": 1, "scenarios": [scenario]})))
+    view = look_at(window, "Timeline")
+    assert isinstance(view, TimelineView)
+    table = view.tensors_table
+    shapes = [str(table.model().index(row, 1).data()) for row in range(table.model().rowCount())]
+    assert any(shape.count("×") == 2 for shape in shapes)
+    for width in (1280, 960, 1700):
+        window.resize(width, 800)
+        QApplication.processEvents()
+        seen = [column for column in range(6) if not table.isColumnHidden(column)]
+        assert sum(map(table.columnWidth, seen)) == table.viewport().width()
+        if 1 in seen:
+            assert table.columnWidth(1) >= table.wanted_width(1)

@@ -6,13 +6,24 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import Qt, QTimer
+from PySide6.QtCore import QEvent, Qt, QTimer
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QInputDialog, QLabel, QLineEdit, QMessageBox, QWidget
+from PySide6.QtWidgets import (
+    QApplication,
+    QFileDialog,
+    QInputDialog,
+    QLabel,
+    QLineEdit,
+    QMessageBox,
+    QToolButton,
+    QWidget,
+)
 from pytestqt.qtbot import QtBot
 
+from memplan import contrast
 from memplan_gui import dialogs
-from memplan_gui.theme import Theme
+from memplan_gui.advice_foot import AdviceFoot
+from memplan_gui.theme import Theme, ThemeChoice
 
 PATH = Path("folder") / "run.memplan"
 ASKED: dict[str, Callable[[QWidget], object]] = {
@@ -111,3 +122,41 @@ def test_a_name_is_seen_whole_while_it_is_changed(parent: QWidget) -> None:
     QTimer.singleShot(0, act)
     assert dialogs.ask_name(parent, name) == f"{name} now"
     assert seen == [True]
+
+
+@pytest.mark.parametrize("choice", ["light", "dark"])
+def test_the_signs_of_qts_own_dialog_of_files_are_seen_on_their_ground(
+    theme: Theme, qtbot: QtBot, choice: ThemeChoice
+) -> None:
+    """Its arrows were black on black in the dark."""
+    theme.choose(choice)
+    theme.dress()
+    dialog = QFileDialog()
+    qtbot.addWidget(dialog)
+    dialog.setOption(QFileDialog.Option.DontUseNativeDialog)
+    ground = theme.colour("window")
+    for name in (
+        "backButton",
+        "forwardButton",
+        "toParentButton",
+        "newFolderButton",
+        "listModeButton",
+        "detailModeButton",
+    ):
+        button = dialog.findChild(QToolButton, name)
+        assert button is not None, name
+        image = button.icon().pixmap(16, 16).toImage()
+        inks = [image.pixelColor(x, y) for x in range(16) for y in range(16)]
+        solid = [ink.name() for ink in inks if ink.alpha() > 200]
+        assert solid, name
+        assert max(contrast(ink, ground.name()) for ink in solid) >= 3, name
+
+
+def test_no_advice_takes_no_height_and_troubles_nobody(theme: Theme, qtbot: QtBot) -> None:
+    """Qt was told of a height of -1, and said so."""
+    foot = AdviceFoot()
+    qtbot.addWidget(foot)
+    foot.resize(300, 100)
+    foot.show()
+    QApplication.sendEvent(foot, QEvent(QEvent.Type.FontChange))
+    assert foot.text == ""

@@ -7,16 +7,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QPoint, QPointF, Qt
-from PySide6.QtGui import QColor
+from PySide6.QtCore import QPoint, QPointF, QRectF, Qt
+from PySide6.QtGui import QColor, QImage, QPainter
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from memplan import Plan, Scenario, estimate, largest_micro_batch, memory_map, replaced, verdict_sentence
 from memplan_gui.background import Background
-from memplan_gui.charts.look import ChartLook
+from memplan_gui.charts.look import ChartLook, Side, TextKind
 from memplan_gui.charts.map_lines import frontier_line, last_line, line_of, need_lines
-from memplan_gui.charts.map_marks import MapMarks, area_of, heat
+from memplan_gui.charts.map_marks import MapMarks, _pieces, area_of, heat, paint_map
 from memplan_gui.document import PlanDocument
 from memplan_gui.map_view import MapView
 from memplan_gui.presenters import memory_map as words
@@ -238,3 +238,31 @@ def test_the_map_is_what_is_copied_and_exported_while_it_is_looked_at(
     window.answer_panel.views.show_view("Memory")
     window.menus.actions["copy_picture"].trigger()
     assert QApplication.clipboard().image().size().toTuple() == (1920, 960)
+
+
+@pytest.mark.parametrize("scenario", [LORA, replaced(LORA, "training.method", "full")])
+@pytest.mark.parametrize("size", [(560, 280), (800, 500), (1400, 800)])
+def test_no_words_stand_on_a_border(
+    scenario: Scenario, size: tuple[int, int], theme: Theme, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They hid the border that they are about, and the words about the plan's own place ran through it."""
+    written: dict[str, QRectF] = {}
+    write = ChartLook.write
+
+    def noted(look: ChartLook, painter: QPainter, kind: TextKind, text: str, place: QRectF, *side: Side) -> None:
+        written[text] = place
+        write(look, painter, kind, text, place, *side)
+
+    monkeypatch.setattr(ChartLook, "write", noted)
+    chart = chart_of(scenario)
+    marks = MapMarks(chart, area_of(*size, look_of(theme)), look_of(theme))
+    image = QImage(*size, QImage.Format.Format_RGB32)
+    painter = QPainter(image)
+    paint_map(painter, marks)
+    painter.end()
+    inside = {text: place for text, place in written.items() if marks.area.contains(place)}
+    assert any(text.startswith("this plan: ") for text in inside)
+    assert any(text.startswith(("fits below", "tight below")) for text in inside)
+    borders = [piece for line in (frontier_line, last_line) for piece in _pieces(marks, line(chart.found))]
+    assert borders
+    assert [text for text, place in inside.items() if any(place.intersects(piece) for piece in borders)] == []

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from math import log2
 
 import numpy as np
-from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtCore import QPointF, QRectF, QSizeF, Qt
 from PySide6.QtGui import QColor, QImage, QPainter, QPainterPath, QPen, QPolygonF
 
 from memplan import UNIT_BYTES, UNIT_NAMES, Unit, format_bytes, tr
@@ -26,6 +28,8 @@ PLACES = (0.5, 0.62, 0.38, 0.74, 0.26, 0.86)
 LINE_WIDTH = 2.5
 """Of the frontier."""
 MARKER = 6.0
+BESIDE = 8.0
+"""How far words stand from the border that they are about."""
 LABEL_GROUND = 0.86
 """How much of the window's ground is under words on the map."""
 
@@ -84,9 +88,11 @@ def paint_map(painter: QPainter, marks: MapMarks) -> None:
         _paint_line(painter, marks, line, QPen(text, 1))
     _paint_line(painter, marks, last, QPen(text, 1.5, Qt.PenStyle.DashLine))
     _paint_line(painter, marks, frontier, QPen(text, LINE_WIDTH))
-    taken: list[QRectF] = []
-    _paint_own(painter, marks, taken)
+    taken = [piece for line in (frontier, last) for piece in _pieces(marks, line)]
+    own = _paint_own(painter, marks, taken)
     _label_frontier(painter, marks, frontier, last, taken)
+    if own is not None:
+        _label_own(painter, marks, own, taken)
     for amount, line in needs:
         _label_line(painter, marks, line, _amount_text(amount, marks.chart.unit), taken)
     _paint_axes(painter, marks)
@@ -135,9 +141,11 @@ def _label_frontier(painter: QPainter, marks: MapMarks, frontier: Line, last: Li
     found = marks.chart.found
     usable = format_bytes(found.usable_bytes, marks.chart.unit)
     if frontier:
-        _label_line(painter, marks, frontier, tr("fits below · {size} usable").format(size=usable), taken, bold=True)
+        whole = tr("fits below · {size} usable").format(size=usable)
+        _label_below(painter, marks, frontier, (whole, tr("fits below")), taken)
     elif last:
-        _label_line(painter, marks, last, tr("tight below · {size} usable").format(size=usable), taken, bold=True)
+        whole = tr("tight below · {size} usable").format(size=usable)
+        _label_below(painter, marks, last, (whole, tr("tight below")), taken)
     else:
         words = {0: tr("All of it fits"), 1: tr("All of it is tight"), 2: tr("None of it fits")}
         _box(painter, marks, words[int(found.verdicts[0, 0])], marks.area.center(), taken, bold=True)
@@ -153,27 +161,61 @@ def _paint_line(painter: QPainter, marks: MapMarks, line: Line, pen: QPen) -> No
         painter.drawPath(path)
 
 
-def _label_line(
-    painter: QPainter, marks: MapMarks, line: Line, text: str, taken: list[QRectF], *, bold: bool = False
-) -> None:
+def _pieces(marks: MapMarks, line: Line) -> list[QRectF]:
+    """What a border takes, piece by piece: no words stand on it."""
+    points = [QPointF(marks.x(sequence), marks.y(batch)) for sequence, batch in line]
+    return [QRectF(start, end).normalized().adjusted(-1, -1, 1, 1) for start, end in pairwise(points)]
+
+
+def _label_below(painter: QPainter, marks: MapMarks, border: Line, texts: Sequence[str], taken: list[QRectF]) -> None:
+    """Write what is below a border: there, in fewer words where they have no room, and on it where there is none.
+
+    A border falls to the right, so what lies left of one of its points and below that is on its one side.
+    """
+    half = len(border) / 2
+    points = [QPointF(marks.x(sequence), marks.y(batch)) for sequence, batch in border]
+    points = [point for _, point in sorted(enumerate(points), key=lambda one: abs(one[0] - half))]
+    for text in texts:
+        size = _box_size(marks, text, "bold")
+        away = QPointF(-size.width() / 2 - BESIDE, size.height() / 2 + BESIDE)
+        for point in points:
+            place = QRectF(QPointF(), size)
+            place.moveCenter(point + away)
+            if marks.area.contains(place) and _box(painter, marks, text, place.center(), taken, bold=True):
+                return
+    _box(painter, marks, texts[0], points[0], taken, bold=True, anywhere=True)
+
+
+def _label_line(painter: QPainter, marks: MapMarks, line: Line, text: str, taken: list[QRectF]) -> None:
     """Write on a line, where nothing is written yet."""
     for share in PLACES if line else ():
         sequence, batch = line[min(int(share * len(line)), len(line) - 1)]
-        if _box(painter, marks, text, QPointF(marks.x(sequence), marks.y(batch)), taken, bold=bold):
+        if _box(painter, marks, text, QPointF(marks.x(sequence), marks.y(batch)), taken):
             return
 
 
+def _box_size(marks: MapMarks, text: str, kind: TextKind) -> QSizeF:
+    return QSizeF(marks.look.width(kind, text) + 10, marks.look.height(kind) + 2)
+
+
 def _box(
-    painter: QPainter, marks: MapMarks, text: str, at: QPointF, taken: list[QRectF], *, bold: bool = False
+    painter: QPainter,
+    marks: MapMarks,
+    text: str,
+    at: QPointF,
+    taken: list[QRectF],
+    *,
+    bold: bool = False,
+    anywhere: bool = False,
 ) -> bool:
-    """Words on the window's ground around a point; nothing where others stand there, or where the map ends."""
+    """Words on the window's ground around a point, within the map; nothing where others or a border stand there."""
     look = marks.look
     kind: TextKind = "bold" if bold else "caption"
-    width, height = look.width(kind, text) + 10, look.height(kind) + 2
-    left = min(max(at.x() - width / 2, marks.area.left() + 2), marks.area.right() - width - 2)
-    top = min(max(at.y() - height / 2, marks.area.top() + 2), marks.area.bottom() - height - 2)
-    place = QRectF(left, top, width, height)
-    if any(place.adjusted(-6, -3, 6, 3).intersects(other) for other in taken):
+    size = _box_size(marks, text, kind)
+    left = min(max(at.x() - size.width() / 2, marks.area.left() + 2), marks.area.right() - size.width() - 2)
+    top = min(max(at.y() - size.height() / 2, marks.area.top() + 2), marks.area.bottom() - size.height() - 2)
+    place = QRectF(QPointF(left, top), size)
+    if not anywhere and any(place.adjusted(-6, -3, 6, 3).intersects(other) for other in taken):
         return False
     taken.append(place)
     ground = QColor(look.colour("window"))
@@ -186,22 +228,33 @@ def _box(
     return True
 
 
-def _paint_own(painter: QPainter, marks: MapMarks, taken: list[QRectF]) -> None:
-    """A ring at the plan's own place, named."""
+def _paint_own(painter: QPainter, marks: MapMarks, taken: list[QRectF]) -> QPointF | None:
+    """A ring at the plan's own place; None where that is not on the map."""
     chart, look = marks.chart, marks.look
     at = marks.place(chart.batch, chart.sequence)
     if at is None:
-        return
+        return None
     painter.setBrush(look.colour("window"))
     painter.setPen(QPen(look.colour("text"), 2))
     painter.drawEllipse(at, MARKER, MARKER)
     painter.setBrush(look.colour("text"))
     painter.drawEllipse(at, MARKER / 3, MARKER / 3)
     taken.append(QRectF(at.x() - MARKER, at.y() - MARKER, 2 * MARKER, 2 * MARKER))
+    return at
+
+
+def _label_own(painter: QPainter, marks: MapMarks, at: QPointF, taken: list[QRectF]) -> None:
+    """Name the plan's own place: beside it, or above or below where a border would run through the words."""
+    chart, look = marks.chart, marks.look
     text = tr("this plan: {place}").format(place=place_text(chart.batch, chart.sequence))
     half = look.width("caption", text) / 2 + 2 * MARKER + 8
-    side = half if at.x() + 2 * half < marks.area.right() else -half
-    _box(painter, marks, text, QPointF(at.x() + side, at.y()), taken)
+    high = look.height("caption") / 2 + MARKER + 6
+    beside = [QPointF(side, 0) for side in (half, -half) if marks.area.contains(QPointF(at.x() + 2 * side, at.y()))]
+    around = [QPointF(side * half, height) for height in (-high, high) for side in (0, -0.8, 0.8)]
+    for away in (*beside, *around):
+        if _box(painter, marks, text, at + away, taken):
+            return
+    _box(painter, marks, text, at + (beside or [QPointF(-half, 0)])[0], taken, anywhere=True)
 
 
 def _paint_axes(painter: QPainter, marks: MapMarks) -> None:
