@@ -20,6 +20,7 @@ from memplan.plan.training import Training
 from memplan.printable import printable
 from memplan.result import Advice
 from memplan.translation import tr
+from memplan.units import format_count
 
 _BEFORE_AMPERE = ("Pascal", "Volta", "Turing")
 """Generations for which flash-attn has no kernels."""
@@ -99,6 +100,12 @@ def _about_what_trains(scenario: Scenario, setup: Setup, architecture: Architect
     if training.trainable_fraction is not None and scenario.model.parameters is None:
         words = tr("The model's modules are known, so rank and targets count, not this.")
         yield Advice("training.trainable_fraction", words)
+    if training.method == "full" and architecture.tower_values:
+        words = tr(
+            "What reads images or sound ({count} parameters) is counted as loaded and not as trained: a step over text "
+            "gives it no gradients. Training on images or sound takes more than this."
+        )
+        yield Advice("training.method", words.format(count=format_count(architecture.tower_values)))
     if not setup.adapted:
         return
     adapted = [linear for linear in _adaptable(setup, architecture) if setup.adapts(linear)]
@@ -107,10 +114,10 @@ def _about_what_trains(scenario: Scenario, setup: Setup, architecture: Architect
     elif setup.targets is not None and (unmatched := _unmatched(setup, architecture)):
         names = ", ".join(sorted(_names_of(_adaptable(setup, architecture))))
         named = " or ".join(unmatched)
-        yield Advice(
-            "training.lora.targets",
-            tr("No module is called {named}. This model's are {names}.").format(named=named, names=names),
-        )
+        words = tr("No module is called {named}. This model's are {names}.")
+        if not adapted:
+            words = tr("No module is called {named}: PEFT refuses such a set-up. This model's are {names}.")
+        yield Advice("training.lora.targets", words.format(named=named, names=names))
     if (last := lora.last_layers) is not None and last > architecture.num_layers:
         words = tr("The model has {layers} layers, and all of them get adapters.")
         if scenario.training.kernels == "mlx":

@@ -87,16 +87,41 @@ def decoded(data: bytes, place: str, error: type[MemplanError]) -> str:
     """
     if not data.strip():
         raise error("the file is empty.", place=place)
-    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise error("is UTF-16 text.", place=place, remedy="Save it as UTF-8.")
+    if wide := _wide_encoding(data):
+        raise error(f"is {wide} text.", place=place, remedy=_SAVE)
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as problem:
-        message = f"is not a text file (byte {number(problem.start)} is not UTF-8)."
+        where = f"byte {number(problem.start)} is not UTF-8"
+        if _CONTROLS.isdisjoint(data):
+            message = f"is text in another encoding than UTF-8, such as Latin-1 or Windows-1252 ({where})."
+            raise error(message, place=place, remedy=_SAVE) from None
+        message = f"is not a text file ({where})."
         raise error(message, place=place, remedy="Check that it is the right file.") from None
     if "\0" in text:
         raise error("is not a text file (it holds zero bytes).", place=place, remedy="Check that it is the right file.")
     return text
+
+
+_SAVE = "Save it as UTF-8."
+_CONTROLS = frozenset(range(32)) - frozenset(b"\t\n\f\r")
+"""Bytes that no text holds in an encoding of one byte a letter."""
+
+
+def _wide_encoding(data: bytes) -> str | None:
+    """UTF-32 or UTF-16, told by their mark or by where the zeros of ASCII letters stand; None for neither."""
+    if data.startswith((b"\xff\xfe\0\0", b"\0\0\xfe\xff")):
+        return "UTF-32"
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return "UTF-16"
+    begin = data[:_LOOKED_AT]
+    for zeros, letters in ((begin[::2], begin[1::2]), (begin[1::2], begin[::2])):
+        if zeros and not any(zeros) and all(letters):
+            return "UTF-16"
+    return None
+
+
+_LOOKED_AT = 64
 
 
 def _not_json(problem: json.JSONDecodeError, text: str, place: str, error: type[MemplanError]) -> MemplanError:

@@ -284,3 +284,26 @@ def test_checkpoints_that_take_bare_layers_into_backward_are_said_to() -> None:
     assert "PEFT" in warnings(few)["training.checkpointing"]
     for other in ({"checkpointing": "none"}, {"lora": {"last_layers": 4}}, {"kernels": "mlx"}):
         assert "training.checkpointing" not in warnings({**few, **other})
+
+
+VISION = {
+    "model_type": "siglip_vision_model", "hidden_size": 64, "intermediate_size": 128, "num_hidden_layers": 2,
+    "num_attention_heads": 4, "image_size": 56, "patch_size": 14,
+}  # fmt: skip
+
+
+def test_towers_are_said_to_be_left_as_they_are_where_all_else_trains() -> None:
+    """A weight without a gradient is not updated and has no states (PyTorch 2.13, optim/adamw.py: p.grad is None)."""
+    config = {"model_type": "llava", "text_config": LLAMA, "vision_config": VISION}
+    found = warnings(config=config)["training.method"]
+    assert "not as trained" in found
+    for others in (warnings({"method": "lora"}, config=config), warnings()):
+        assert "not as trained" not in others.get("training.method", "")
+
+
+def test_targets_of_which_none_is_there_are_refused_by_peft() -> None:
+    """peft 0.21.2, tuners/tuners_utils.py (inject_adapter): it raises where nothing matched, and not where some did."""
+    none = warnings({"method": "lora", "lora": {"targets": ["attn", "ffn"]}})["training.lora.targets"]
+    assert "No module is called attn or ffn: PEFT refuses" in none
+    some = warnings({"method": "lora", "lora": {"targets": ["q_proj", "ffn"]}})["training.lora.targets"]
+    assert "No module is called ffn. This model's are" in some

@@ -543,7 +543,7 @@ def test_sentences_of_an_error_do_not_run_together(tmp_path: Path, capsys: pytes
     assert run(["estimate", str(tmp_path / "config.json")]) == 2
     error = capsys.readouterr().err
     assert error.startswith(f"memplan: {tmp_path / 'config.json'}: num_")
-    assert "missing; a mistral model needs it. Use the model's complete config.json." in error
+    assert "missing; models of type mistral need it. Use the model's complete config.json." in error
 
 
 def test_a_plans_file_and_scenario_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

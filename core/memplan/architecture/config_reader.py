@@ -42,12 +42,12 @@ class ConfigReader:
             if value is not None:
                 most = MAX_LAYERS if key in _LAYER_KEYS else MAX_SIZE
                 if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
-                    words = f"{value!r} is not a whole number from 1 to {most}"
+                    words = f"{shown(value)} is not a whole number from 1 to {most}"
                     raise ConfigError(words, place=f"{self.place}.{key}", remedy=_OWN)
                 return value
         if default is None:
             raise ConfigError(
-                f"missing; a {self.model_type} model needs it",
+                f"missing; models of type {self.model_type} need it",
                 place=f"{self.place}.{keys[0]}",
                 remedy="Use the model's complete config.json.",
             )
@@ -67,7 +67,7 @@ class ConfigReader:
         if value is None:
             return default
         if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= 1:
-            raise ConfigError(f"{value!r} is not a number from 0 to 1", place=f"{self.place}.{key}")
+            raise ConfigError(f"{shown(value)} is not a number from 0 to 1", place=f"{self.place}.{key}")
         return float(value)
 
     def flag(self, key: str, default: bool) -> bool:
@@ -76,7 +76,7 @@ class ConfigReader:
         if value is None:
             return default
         if not isinstance(value, bool):
-            raise ConfigError(f"{value!r} is neither true nor false", place=f"{self.place}.{key}")
+            raise ConfigError(f"{shown(value)} is neither true nor false", place=f"{self.place}.{key}")
         return value
 
     def text(self, key: str, default: str) -> str:
@@ -85,7 +85,7 @@ class ConfigReader:
         if value is None:
             return default
         if not isinstance(value, str):
-            raise ConfigError(f"{value!r} is not a string", place=f"{self.place}.{key}")
+            raise ConfigError(f"{shown(value)} is not a string", place=f"{self.place}.{key}")
         return value
 
     def whole(self, key: str, default: int, least: int = 0) -> int:

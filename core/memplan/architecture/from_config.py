@@ -59,4 +59,7 @@ def _cached(key: str) -> Architecture:
     elif unknown:
         uncounted = f"What reads images or sound is not counted ({' and '.join(unknown)})."
         architecture = replace(architecture, caveat=f"{architecture.caveat} {uncounted}".strip())
-    return replace(architecture, idle=architecture.idle + towers) if towers else architecture
+    if not towers:
+        return architecture
+    count = sum(weight.count * number for weight, number in towers)
+    return replace(architecture, idle=architecture.idle + towers, tower_values=count)

@@ -292,6 +292,8 @@ class Architecture:
     """What is made for each layer beside the residual (Gemma 3n, Gemma 4)."""
     idle: tuple[tuple[Weight, int], ...] = ()
     """Weights that text does not pass through, with how often each occurs: towers, layers that look at images."""
+    tower_values: int = 0
+    """How many of them are of what reads images or sound."""
     logits_softcap: bool = False
     buffers: tuple[int, ...] = ()
     """Bytes of each buffer that comes with the model (a causal mask: GPT-BigCode)."""

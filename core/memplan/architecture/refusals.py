@@ -22,20 +22,42 @@ LANGUAGE_PARTS = ("text_config", "llm_config", "language_config", "thinker_confi
 _ENCODER = "is an encoder"
 _HALF = "has an encoder beside its decoder"
 _SOUND = "makes sound, not text"
+_NO_TEXT = "makes no text"
 _UNLIKE = "has layers unlike any that memplan knows"
 _FAR = {
     _ENCODER: "bert-generation big_bird electra megatron-bert rembert roberta-prelayernorm roc_bert roformer xlm"
-    " xlm-roberta-xl xlnet xmod",
-    _HALF: "bart bigbird_pegasus blenderbot blenderbot-small marian mbart mvp pegasus plbart prophetnet trocr",
-    _UNLIKE: "blt cpmant ctrl doge dory gpt_neox_japanese hrm_text reformer"
+    " xlm-roberta-xl xlnet xmod"
+    " albert bros canine convbert deberta deberta-v2 dpr esm esmc flaubert fnet funnel gte ibert jina_embeddings_v3"
+    " layoutlm layoutlmv2 layoutlmv3 layoutxlm lilt longformer luke markuplm mobilebert mpnet mra nomic_bert"
+    " nystromformer splinter squeezebert tapas ultrabert visual_bert yoso",
+    _HALF: "bart bigbird_pegasus blenderbot blenderbot-small marian mbart mvp pegasus plbart prophetnet trocr"
+    " cohere_asr encoder-decoder florence2 fsmt led longt5 m2m_100 moonshine moonshine_streaming mt5 nllb-moe"
+    " pegasus_x seamless_m4t seamless_m4t_v2 speech_to_text speecht5 switch_transformers t5gemma t5gemma2 udop umt5"
+    " whisper",
+    _UNLIKE: "blt cpmant ctrl doge dory gpt_neox_japanese hrm_text reformer rwkv5 rwkv6 rwkv7"
     " axk2 bailing_hybrid beam deepseek_v4 dots3_note dots3_note_text flint hy_v4 inkling"
     " inkling_text inkling2 inkling2_text inkling2_loop inkling2_loop_text jetmoe lara_mini longcat_flash minimax_m3_vl"
     " minimax_m3_vl_text phi4_multimodal qwen4_exp qwen4_exp_text recurrent_gemma rwkv xlstm zamba zamba2 zaya",
-    _SOUND: "moshi musicgen musicgen_melody",
+    _SOUND: "moshi musicgen musicgen_melody bark csm dia gradium_phonon_tts higgs_audio_v2 pocket_tts vits",
+    _NO_TEXT: "aimv2 align altclip bridgetower chinese_clip clap clip clipseg clvp flava groupvit metaclip_2"
+    " owlv2 owlvit siglip siglip2 tipsv2 videoprism vision-text-dual-encoder xclip"
+    " aimv2_text_model align_text_model altclip_text_model bridgetower_text_model chinese_clip_text_model"
+    " clap_text_model clip_text_model clipseg_text_model clvp_encoder flava_text_model groupvit_text_model"
+    " metaclip_2_text_model owlv2_text_model owlvit_text_model sam3_lite_text_text_model siglip_text_model"
+    " siglip2_text_model tipsv2_text_model videoprism_text_model xclip_text_model"
+    " grounding-dino mm-grounding-dino omdet-turbo pe_audio pe_audio_video pe_video sam3 sam3_lite_text"
+    " data2vec-audio hubert sew sew-d unispeech unispeech-sat wav2vec2 wav2vec2-bert wav2vec2-conformer wavlm",
 }
 FAR = {name: what for what, names in _FAR.items() for name in names.split()}
-"""Model types of transformers 5.24 without a composition that the nearest one is more than 10% off for, mostly by half
-(encoders have dropout inside attention), or that a trace can not run; and what each is."""
+"""Model types of transformers 5.24 (and RWKV 5 to 7, which are not in it) without a composition that the nearest one is
+more than 10% off for, mostly by half (encoders have dropout inside attention), that a trace can not run, or that are no
+language models; and what each is."""
+_OTHER_CLASSES = (
+    *("ForMaskedLM", "ForPreTraining", "ForCTC", "ForSpeechSeq2Seq", "ForAudioClassification", "ForXVector"),
+    *("ForImageClassification", "ForMaskedImageModeling", "ForObjectDetection", "ForSemanticSegmentation"),
+)
+"""Ends of transformers' names for classes that predict no next token (models/auto/modeling_auto.py)."""
+_MEASURE = "Measure a short run of it: memplan probe writes a script for that."
 
 LAYER_TYPES = frozenset(
     {
@@ -66,7 +88,7 @@ def refuse_far_kinds(reader: ConfigReader) -> None:
     """
     if (what := FAR.get(reader.model_type)) is not None:
         message = f"{quoted(reader.model_type)} {what}, and memplan has no composition near enough to say what it needs"
-        remedy = f"Measure a short run of it: memplan probe writes a script for that. {PLANNED}"
+        remedy = f"{_MEASURE} {PLANNED}"
         raise ConfigError(message, place="config.model_type", remedy=remedy)
 
 
@@ -79,19 +101,29 @@ def refuse_other_kinds(reader: ConfigReader) -> None:
     refuse_far_kinds(reader)
     kind, config = quoted(reader.model_type), reader.config
     missing = [key for key in DECODER_KEYS if config.get(key) is None]
+    other = next((name for name in _classes(config) if name.endswith(_OTHER_CLASSES)), None)
     part = next((key for key in LANGUAGE_PARTS if isinstance(config.get(key), Mapping)), None)
     foreign = next((key for key in OTHER_INPUTS if key in config), None)
     if part and missing:
         message = f"{kind} is a model of several parts that memplan has no composition of"
         remedy = f"Give what stands under {part} as the config.json of its language model. {PLANNED}"
     elif foreign:
-        message, remedy = f"{kind} reads something other than text ({foreign}) and has no composition here", PLANNED
+        message = f"{kind} reads something other than text ({foreign}) and has no composition here"
+        remedy = f"{_MEASURE} {PLANNED}"
+    elif other:
+        message = f"{kind} ({quoted(other)}) predicts no next token, and has no composition here"
+        remedy = f"{_MEASURE} {PLANNED}"
     elif missing:
         message = f"{kind} is not known, and without {missing[0]} it cannot be read as a decoder"
-        remedy = f"{PLANNED} If it is one, use its complete config.json."
+        remedy = f"If this is not its complete config.json, give that. {_MEASURE} {PLANNED}"
     else:
         return
     raise ConfigError(message, place="config.model_type", remedy=remedy)
+
+
+def _classes(config: Mapping[str, Any]) -> list[str]:
+    named = config.get("architectures")
+    return [name for name in named if isinstance(name, str)] if isinstance(named, list) else []
 
 
 def check_layer_types(config: Mapping[str, Any], place: str = "config") -> None:

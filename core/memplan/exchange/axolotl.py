@@ -79,11 +79,13 @@ def _tell_upcast(keys: Keys) -> None:
 def _read_method(keys: Keys) -> None:
     reading = keys.reading
     adapter, rank = keys.text("adapter"), keys.whole("lora_r")
-    four, eight = keys.switch("load_in_4bit"), keys.switch("load_in_8bit")
     targets, linear = keys.any("lora_target_modules"), keys.switch("lora_target_linear")
     saved, patterns = keys.names("lora_modules_to_save"), keys.any("unfrozen_parameters")
     if adapter is None or adapter.value.lower() in ("none", "false"):
         reading.ignore(rank, "no adapter is named")
+        for name in ("load_in_4bit", "load_in_8bit"):
+            if (packed := keys.switch(name)) and packed.value:
+                reading.ignore(packed, "no adapter is named, without which axolotl refuses a packed base")
         keys.number("lora_dropout")
         if patterns is not None and patterns.value:
             reading.leave_out(patterns, "only what it names trains; all weights are counted as trained")
@@ -91,17 +93,7 @@ def _read_method(keys: Keys) -> None:
     reading.state("training.method", adapter, value="lora")
     if adapter.value.lower() not in ("lora", "qlora"):
         reading.leave_out(adapter, "no adapter that memplan counts; LoRA of the same rank is counted")
-    if four and four.value:
-        reading.state("given.quantized", four, value="nf4")
-    elif eight and eight.value:
-        reading.state("given.quantized", eight, value="int8")
-    elif adapter.value.lower() == "qlora":
-        reading.assume(adapter.key, "qlora without load_in_4bit: the base's own packing counts, or none")
-    packing = keys.section("bnb_config_kwargs")
-    reading.state("training.quantization.double_quant", packing.switch("bnb_4bit_use_double_quant"))
-    if (kind := packing.text("bnb_4bit_quant_type")) and kind.value == "fp4" and four and four.value:
-        reading.state("given.quantized", kind, value="fp4")
-    reading.default("training.quantization.double_quant", True, "axolotl's default (bnb_4bit_use_double_quant)")
+    _read_packing(keys, adapter)
     why = "axolotl turns norms, embeddings and head back to the load dtype"
     reading.default("training.quantization.fp32_unquantized", False, why)
     if (cast := keys.switch("peft_autocast_adapter_dtype")) and not cast.value:
@@ -114,6 +106,32 @@ def _read_method(keys: Keys) -> None:
     reading.state("training.lora.modules_to_save", saved)
     if patterns is not None and patterns.value:
         reading.leave_out(patterns, "weights that train beside the adapters are not counted")
+
+
+def _read_packing(keys: Keys, adapter: Stated) -> None:
+    """How the base is loaded (loaders/model.py, _set_quantization_config; utils/schemas/peft.py, validate_qlora)."""
+    reading, four, eight = keys.reading, keys.switch("load_in_4bit"), keys.switch("load_in_8bit")
+    if eight and eight.value:
+        if adapter.value.lower() == "qlora":
+            raise keys.refused(eight, "false beside adapter: qlora, as axolotl has it")
+        reading.state("given.quantized", eight, value="int8")
+        if four and four.value:
+            reading.ignore(four, "load_in_8bit is on, which is how axolotl loads the base of adapter: lora")
+    elif four and four.value:
+        reading.state("given.quantized", four, value="nf4")
+    elif adapter.value.lower() == "qlora":
+        reading.assume(adapter.key, "qlora without load_in_4bit: the base's own packing counts, or none")
+    packing = keys.section("bnb_config_kwargs")
+    reading.state("training.quantization.double_quant", packing.switch("bnb_4bit_use_double_quant"))
+    if (
+        (kind := packing.text("bnb_4bit_quant_type"))
+        and kind.value == "fp4"
+        and four
+        and four.value
+        and not (eight and eight.value)
+    ):
+        reading.state("given.quantized", kind, value="fp4")
+    reading.default("training.quantization.double_quant", True, "axolotl's default (bnb_4bit_use_double_quant)")
 
 
 def _read_precision(keys: Keys) -> None:

@@ -132,7 +132,9 @@ def _read_checkpointing(section: Keys) -> None:
     if mode is not None and word not in ("none", "selective", "full", "memory_budget"):
         raise section.refused(mode, "none, selective or full")
     every = option.value if option else "2"
-    if word == "selective" and every.isdecimal() and int(every) > 0:  # whole layers, one in so many
+    if option is not None and every != "op" and not (every.isdecimal() and int(every) > 0):
+        raise section.refused(option, '"op" (per operation) or layers between checkpoints, from 1')
+    if word == "selective" and every != "op":  # whole layers, one in so many
         whole = Stated("full", reading.file, mode.key) if mode else None
         reading.state("training.checkpointing", whole)
         reading.default("training.checkpointing", "full", "torchtitan's default (selective, by layers)")

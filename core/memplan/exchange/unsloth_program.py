@@ -102,6 +102,8 @@ def _state_last_layers(keys: Keys) -> None:
         reading.ignore(last, "layers_to_transform counts")
     elif last is not None:
         reading.state(LAST_LAYERS, last, value=max(1, last.value))
+        if not last.value:
+            reading.assume(last.key, "Unsloth takes one layer at least: 0 is 1")
 
 
 def _read_autocast(keys: Keys) -> None:

@@ -117,7 +117,20 @@ def by_step(reader: ConfigReader) -> list[bool]:
     """Sparse at every `decoder_sparse_step`, but for `mlp_only_layers`."""
     step, dense_only = reader.size("decoder_sparse_step", default=1), set(reader.layer_numbers("mlp_only_layers") or ())
     count = reader.size("num_hidden_layers")
-    return [index not in dense_only and (index + 1) % step == 0 for index in range(count)]
+    return [index not in dense_only and (index + 1) % step == 0 and not _has_none(reader) for index in range(count)]
+
+
+def or_one(reader: ConfigReader) -> ConfigReader:
+    """The config; where it has no experts, with one that no layer has: `by_step` makes all of them dense.
+
+    Source: transformers 5.24, models/qwen3_moe and its like (num_experts > 0 beside decoder_sparse_step).
+    """
+    one = {"num_experts": 1, "num_experts_per_tok": 1}
+    return ConfigReader({**reader.config, **one}, reader.place) if _has_none(reader) else reader
+
+
+def _has_none(reader: ConfigReader) -> bool:
+    return type(reader.config.get("num_experts")) is int and reader.config["num_experts"] == 0
 
 
 def _softmax_router(reader: ConfigReader, normalised: bool = False) -> Router:
@@ -140,7 +153,8 @@ def read_qwen_experts(
 def _qwen3_moe(reader: ConfigReader) -> Architecture:
     bias = reader.flag("attention_bias", False)
     attention = read_attention(reader, qkv_bias=bias, out_bias=bias, qk_norm="rms", default_kv_heads=4)
-    experts = read_experts(reader, _softmax_router(reader), count="num_experts", width="moe_intermediate_size")
+    router = _softmax_router(reader)
+    experts = read_experts(or_one(reader), router, count="num_experts", width="moe_intermediate_size")
     return compose_sparse(reader, attention, experts, by_step(reader))
 
 
@@ -151,14 +165,16 @@ def _qwen3_vl_moe(reader: ConfigReader) -> Architecture:
     attention = read_attention(reader, qkv_bias=bias, out_bias=bias, qk_norm="rms", default_kv_heads=4)
     attention = replace(attention, rotary=Rotary(per_row=True))
     router = Router(scores_in_input_dtype=True)
-    experts = read_experts(reader, router, count="num_experts", width="moe_intermediate_size", adapter_names="none")
+    experts = read_experts(
+        or_one(reader), router, count="num_experts", width="moe_intermediate_size", adapter_names="none"
+    )
     return compose_sparse(reader, attention, experts, by_step(reader))
 
 
 def _qwen2_moe(reader: ConfigReader) -> Architecture:
     bias = reader.flag("qkv_bias", True)
     attention = read_attention(reader, qkv_bias=bias, out_bias=False, default_kv_heads=16)
-    experts = read_qwen_experts(reader, adapter_names="none")
+    experts = read_qwen_experts(or_one(reader), adapter_names="none")
     return compose_sparse(reader, attention, experts, by_step(reader))
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
+from typing import Any
 
 from memplan.architecture.composing import (
     compose_decoder,
@@ -22,6 +23,8 @@ from memplan.architecture.parts import Architecture, Attention, Layer, Linear, M
 from memplan.architecture.positions import Rotary
 from memplan.architecture.shared_parts import LayerInput, LayerInputs, NamedMlp, Streams
 from memplan.errors import ConfigError
+from memplan.number_style import number
+from memplan.plan.problems import shown
 
 Sharing = tuple[str, bool, tuple[tuple[int, int], ...]]
 """Whether a layer gives or takes keys and values, whether a gradient of them waits, and what else waits."""
@@ -165,15 +168,14 @@ def _gemma3n(reader: ConfigReader) -> Architecture:
         reader = ConfigReader({**reader.config, "num_kv_shared_layers": 15}, reader.place)
     plan = _plan(reader, (own, own), sliding_layers(reader, lambda index: (index + 1) % 5 != 0))
     inputs, streams = _layer_inputs(reader), _streams(reader)
-    sparse = reader.listed("activation_sparsity_pattern")
-    if sparse is None or len(sparse) != count:
-        sparse = [index < 10 < count for index in range(count)]
-    widths = reader.config.get("intermediate_size", 16_384)
+    sparse = _of_layers(reader, "activation_sparsity_pattern") or [index < 10 < count for index in range(count)]
+    one_width = not isinstance(reader.config.get("intermediate_size"), list)
+    widths = [reader.config.get("intermediate_size", 16_384)] * count if one_width else _widths(reader)
     kinds: dict[tuple[object, ...], Layer] = {}
 
     def layer(index: int) -> Layer:
         slides, sharing = plan.slides[index], plan.sharing(index) if plan.own < count else ALONE
-        plain = _mlp(ConfigReader({**reader.config, "intermediate_size": _of_layer(widths, index)}, reader.place), 1)
+        plain = _mlp(ConfigReader({**reader.config, "intermediate_size": widths[index]}, reader.place), 1)
         mlp = NamedMlp(**{one.name: getattr(plain, one.name) for one in fields(plain)})
         mlp = replace(mlp, sparse=bool(sparse[index]))
         met = slides, sharing, index == count - 1, mlp
@@ -189,9 +191,26 @@ def _gemma3n(reader: ConfigReader) -> Architecture:
     return replace(model, streams=streams, layer_inputs=made, buffers=(1, 1, 1))
 
 
-def _of_layer(widths: object, index: int) -> object:
-    """A layer's own of a list, or what all have."""
-    return widths[index] if isinstance(widths, list) and index < len(widths) else widths
+def _of_layers(reader: ConfigReader, key: str) -> list[Any] | None:
+    """A list with something for each layer, as transformers asks for; None when missing."""
+    found, count = reader.listed(key), reader.size("num_hidden_layers")
+    if found is not None and len(found) != count:
+        raise ConfigError(
+            f"names {number(len(found))} layers, but num_hidden_layers is {number(count)}",
+            place=f"{reader.place}.{key}",
+            remedy="Name each layer once.",
+        )
+    return found
+
+
+def _widths(reader: ConfigReader) -> list[Any]:
+    """Each layer's own width."""
+    found = _of_layers(reader, "intermediate_size") or []
+    for index, width in enumerate(found):
+        if type(width) is not int or width < 1:
+            words = f"{shown(width)} is not a whole number from 1"
+            raise ConfigError(words, place=f"{reader.place}.intermediate_size[{index}]", remedy="Give a width.")
+    return found
 
 
 def _streams(reader: ConfigReader) -> Streams:

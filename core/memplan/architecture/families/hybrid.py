@@ -15,7 +15,7 @@ from memplan.architecture.composing import (
 )
 from memplan.architecture.config_reader import ConfigReader
 from memplan.architecture.expert_parts import Experts
-from memplan.architecture.families.experts import by_step, late_norms, read_qwen_experts, runs
+from memplan.architecture.families.experts import by_step, late_norms, or_one, read_qwen_experts, runs
 from memplan.architecture.linear_parts import GatedDelta
 from memplan.architecture.parts import Architecture, Attention, Layer, Linear, Mlp, Norm
 from memplan.architecture.positions import Rotary
@@ -109,7 +109,7 @@ def _compose(
 
 
 def _qwen3_next(reader: ConfigReader) -> Architecture:
-    experts = read_qwen_experts(reader, adapter_names="qwen", normalised=True)
+    experts = read_qwen_experts(or_one(reader), adapter_names="qwen", normalised=True)
     plain = _plain(reader, adaptable=False)
     return _compose(reader, experts, plain, by_step(reader), fused=True)
 

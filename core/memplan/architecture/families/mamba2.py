@@ -53,7 +53,8 @@ def read_mamba2(
     """The mixer. What it computes with inside is as wide as its heads unless the family says otherwise.
 
     Raises:
-        ConfigError: heads can not share groups.
+        ConfigError: heads can not share groups, or are not as wide together as what is computed with inside, which
+            transformers refuses (validate_architecture of each family's configuration).
     """
     hidden = reader.size("hidden_size")
 
@@ -69,6 +70,11 @@ def read_mamba2(
     if inner % heads:
         raise ConfigError(
             f"{inner} values can not be divided among {heads} heads", place=f"{reader.place}.{sizes.heads[0]}"
+        )
+    if reader.config.get(sizes.head_dim[0]) not in (None, "auto") and heads * size(sizes.head_dim) != inner:
+        raise ConfigError(
+            f"{heads} heads of {size(sizes.head_dim)} are not the {inner} values that there are inside",
+            place=f"{reader.place}.{sizes.head_dim[0]}",
         )
     width, bias = inner + 2 * groups * state, reader.flag(sizes.bias, False)
     return Mamba2(
