@@ -67,15 +67,7 @@ def read_mamba2(
             f"{heads} heads can not be divided in {groups} groups", place=f"{reader.place}.{sizes.groups[0]}"
         )
     inner = heads * size(sizes.head_dim) if inner is None else inner
-    if inner % heads:
-        raise ConfigError(
-            f"{inner} values can not be divided among {heads} heads", place=f"{reader.place}.{sizes.heads[0]}"
-        )
-    if reader.config.get(sizes.head_dim[0]) not in (None, "auto") and heads * size(sizes.head_dim) != inner:
-        raise ConfigError(
-            f"{heads} heads of {size(sizes.head_dim)} are not the {inner} values that there are inside",
-            place=f"{reader.place}.{sizes.head_dim[0]}",
-        )
+    _check_heads(reader, sizes, heads, inner)
     width, bias = inner + 2 * groups * state, reader.flag(sizes.bias, False)
     return Mamba2(
         name=sizes.name,
@@ -93,6 +85,17 @@ def read_mamba2(
         gated=gated,
         scaled=scaled,
     )
+
+
+def _check_heads(reader: ConfigReader, sizes: Sizes, heads: int, inner: int) -> None:
+    if inner % heads:
+        raise ConfigError(
+            f"{inner} values can not be divided among {heads} heads", place=f"{reader.place}.{sizes.heads[0]}"
+        )
+    key = sizes.head_dim[0]
+    if reader.config.get(key) not in (None, "auto") and heads * reader.size(key) != inner:
+        words = f"{heads} heads of {reader.size(key)} are not the {inner} values that there are inside"
+        raise ConfigError(words, place=f"{reader.place}.{key}")
 
 
 def _feed_forward(reader: ConfigReader) -> Mlp:
