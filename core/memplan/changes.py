@@ -74,7 +74,7 @@ def changes_between(before: Scenario, after: Scenario) -> tuple[Change, ...]:
     >>> other = replaced(replaced(one, "training.optimizer_impl", "fused"), "training.micro_batch", 2)
     >>> way = changes_between(one, other)
     >>> [[field.title for field in step.fields] for step in way]
-    [[], ['Optimizer implementation'], ['Micro-batch']]
+    [[], ['Optimizer variant'], ['Micro-batch']]
     >>> sum(step.change_bytes for step in way) == estimate(other).need_bytes - estimate(one).need_bytes
     True
 

@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 from PySide6.QtCore import QObject, Signal
 
+from memplan import tr
 from memplan_gui.document import PlanDocument
 from memplan_gui.fields import ParsedEdit
 
@@ -49,7 +50,7 @@ class Binding(QObject):
         editor.edited.connect(self._edited)
         editor.finished.connect(document.end_gesture)
         if hasattr(editor, "unreadable"):
-            editor.unreadable.connect(self.said)
+            editor.unreadable.connect(self._say)
         document.rejected.connect(self._rejected)
         self.show()
 
@@ -57,7 +58,10 @@ class Binding(QObject):
         """Write the plan's value into the widget, where it shows another one."""
         value = self._read(self._document.scenario if self._in_scenario else self._document.plan)
         if value != self._editor.value() or value is None:
+            was_refused = getattr(self._editor, "is_refused", False)
             self._editor.set_value(value)
+            if was_refused and not getattr(self._editor, "is_refused", False):
+                self.said.emit("")  # the text that was refused gave way
 
     def _path(self) -> str:
         return self._document.full_path(self._field) if self._in_scenario else self._field
@@ -67,7 +71,14 @@ class Binding(QObject):
             self.said.emit("")
         elif isinstance(self._editor, ParsedEdit):  # of a text that is refused, no beginning may stay
             self._document.edit(self._path(), self._editor.settled_value())
+            self._editor.refuse()
 
     def _rejected(self, path: str, message: str) -> None:
         if path == self._path():
-            self.said.emit(message)
+            self._say(message)
+
+    def _say(self, message: str) -> None:
+        """Say why a text was not taken, and what stays instead of it."""
+        if isinstance(self._editor, ParsedEdit) and (kept := self._editor.settled_text()):
+            message = tr("{problem} The plan keeps {value}; Escape shows it.").format(problem=message, value=kept)
+        self.said.emit(message)

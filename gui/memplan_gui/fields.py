@@ -8,7 +8,6 @@ from typing import Any
 from PySide6.QtCore import QEvent, QModelIndex, QPersistentModelIndex, Qt, Signal
 from PySide6.QtGui import (
     QDragEnterEvent,
-    QFocusEvent,
     QKeyEvent,
     QKeySequence,
     QPainter,
@@ -20,7 +19,6 @@ from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
     QLineEdit,
-    QPlainTextEdit,
     QStyle,
     QStyledItemDelegate,
     QStyleOptionFrame,
@@ -58,7 +56,8 @@ class LineEdit(QLineEdit):
 class ParsedEdit(LineEdit):
     """A line whose text stands for a value. While it is typed, each text that the plan takes is an edit.
 
-    A text that it does not take leaves the value from before the typing, never that of a beginning of the text.
+    A text that it does not take leaves the value from before the typing, never that of a beginning of the text. It
+    stays, to be mended, until another one is taken, Escape brings the value back, or that changes elsewhere.
     """
 
     edited = Signal(object)
@@ -72,7 +71,7 @@ class ParsedEdit(LineEdit):
         self._read, self._write = read, write
         self._value: Any = None
         self._settled: Any = None
-        self._is_typing = False
+        self._is_typing = self._is_refused = False
         self.textEdited.connect(self._typed)
         self.editingFinished.connect(self._done)
 
@@ -84,11 +83,32 @@ class ParsedEdit(LineEdit):
         """The value from before the typing: what stays when the text is not taken."""
         return self._settled
 
+    @property
+    def is_refused(self) -> bool:
+        """Whether the text stands for nothing that the plan has taken."""
+        return self._is_refused
+
+    def settled_text(self) -> str:
+        """How the value from before the typing is written."""
+        return self._write(self._settled)
+
+    def refuse(self) -> None:
+        """The plan does not take what was typed."""
+        self._is_refused = True
+
+    def give_up(self) -> None:
+        """Show the plan's value instead of a text that it has not taken."""
+        if self._is_refused:
+            self._show_value()
+
     def set_value(self, value: Any) -> None:
         """Show a value. The text stays as it was typed while typing it is what changes the value."""
+        if self._is_refused and value == self._value:
+            return
         self._value = value
         if self._is_typing:
             return
+        self._is_refused = False
         self._settled = value
         text = self._write(value)
         if text != self.text():
@@ -125,15 +145,19 @@ class ParsedEdit(LineEdit):
 
     def _done(self) -> None:
         if self.isModified():
+            self._is_refused = False
             try:
                 self._edit(self._value_of(self.text()))
             except ValueError as problem:
                 self._edit(self._settled)
+                self._is_refused = True
                 self.unreadable.emit(str(problem))
-            self._show_value()
+            if not self._is_refused:
+                self._show_value()
         self.finished.emit()
 
     def _show_value(self) -> None:
+        self._is_refused = False
         self._settled = self._value
         self.setModified(False)
         self.setText(self._write(self._value))
@@ -205,7 +229,7 @@ class BytesEdit(ParsedEdit):
     def set_unit(self, unit: Unit) -> None:
         """Read and write in another unit."""
         self._unit = unit
-        if self._value is not None:
+        if self._value is not None and not self._is_refused:
             self.setText(bytes_text(self._value, unit))
 
 
@@ -327,58 +351,6 @@ class ToggleEdit(QCheckBox):
 
     def _clicked(self, on: bool) -> None:
         self.edited.emit(on)
-        self.finished.emit()
-
-
-class NotesEdit(QPlainTextEdit):
-    """Text of several lines; Tab leaves it."""
-
-    edited = Signal(object)
-    finished = Signal()
-
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.setTabChangesFocus(True)
-        self.setUndoRedoEnabled(False)  # every letter is the document's edit, and the document undoes it
-        self.textChanged.connect(self._typed)
-        self._shown = ""
-
-    def value(self) -> str:
-        """The text."""
-        return self.toPlainText()
-
-    def set_value(self, value: str) -> None:
-        """Show a text."""
-        self._shown = value
-        if value != self.toPlainText():
-            at = self.textCursor().position()
-            self.setPlainText(value)
-            cursor = self.textCursor()
-            cursor.setPosition(min(at, len(value)))
-            self.setTextCursor(cursor)
-
-    def _typed(self) -> None:
-        if self.toPlainText() != self._shown:
-            self._shown = self.toPlainText()
-            self.edited.emit(self._shown)
-
-    def event(self, event: QEvent) -> bool:
-        """Leave undo to the document."""
-        if is_undo(event):
-            event.ignore()
-            return False
-        return super().event(event)
-
-    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        """Leave files to the window."""
-        if event.mimeData().hasUrls():
-            event.ignore()
-        else:
-            super().dragEnterEvent(event)
-
-    def focusOutEvent(self, event: QFocusEvent) -> None:
-        """The person is done with it."""
-        super().focusOutEvent(event)
         self.finished.emit()
 
 

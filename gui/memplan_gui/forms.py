@@ -43,13 +43,18 @@ def _is_tight() -> bool:
 
 
 class FieldRow(QWidget):
-    """Label, editor and unit; under them what is wrong with the last edit. Advice colours the label: no row moves."""
+    """Label, editor, and unit or note; under them what is wrong with the last edit. Advice colours the label: no row
+    moves.
+    """
 
     help: str
     """What the field is and what it takes."""
 
-    def __init__(self, facts: FieldFacts, editor: QWidget, *, title: str = "", about: str = "") -> None:
+    def __init__(
+        self, facts: FieldFacts, editor: QWidget, *, title: str = "", about: str = "", noted: bool = False
+    ) -> None:
         super().__init__()
+        self.note = label("", "caption", wraps=True) if noted else None
         self.editor = editor
         self._rejection: QLabel | None = None
         self._name: QLabel | None = None
@@ -83,14 +88,14 @@ class FieldRow(QWidget):
 
     def _place_editor(self, grid: QGridLayout, facts: FieldFacts, editor: QWidget) -> None:
         unit = translated(facts.unit) if facts.unit != "bytes" else ""
-        if not unit:
+        if not unit and self.note is None:
             grid.addWidget(editor, 0, 1, 1, 2)
             return
         editor.setFixedWidth(scaled(NUMBER_WIDTH, MOST_WIDER))
         grid.addWidget(editor, 0, 1)
-        unit_label = label(unit, "caption", wraps=True)
+        unit_label = self.note or label(unit, "caption", wraps=True)
         grid.addWidget(unit_label, 0, 2)
-        if isinstance(editor, IntegerEdit):
+        if isinstance(editor, IntegerEdit) and unit:
             editor.read_as.connect(lambda text: unit_label.setText(text or unit))
         grid.setColumnStretch(1, 0)
         grid.setColumnStretch(2, 1)

@@ -178,6 +178,7 @@ HARDWARE = SectionSpec(
     (
         FieldSpec("hardware.device"),
         FieldSpec("hardware.devices", doubling=True),
+        FieldSpec("hardware.devices_per_node", has_many_devices, doubling=True),
         FieldSpec("hardware.sharding.strategy", divides),
         FieldSpec("hardware.sharding.mixed_precision", is_fsdp),
         FieldSpec("hardware.sharding.reshard_after_forward", is_fsdp),
@@ -198,7 +199,6 @@ HARDWARE = SectionSpec(
         FoldSpec(
             "Parallelism",
             (
-                FieldSpec("hardware.devices_per_node"),
                 FieldSpec("hardware.tensor_parallel", doubling=True),
                 FieldSpec(
                     "hardware.sequence_parallel",

@@ -17,16 +17,20 @@ from memplan_gui.catalog_hits import (
     model_hits,
     model_title,
 )
+from memplan_gui.devices_edit import DevicesEdit
 from memplan_gui.document import PlanDocument
 from memplan_gui.field_help import FieldHelp
-from memplan_gui.fields import BytesEdit, NotesEdit, TextEdit
+from memplan_gui.fields import BytesEdit, ParsedEdit, TextEdit
 from memplan_gui.flow_row import FlowRow
 from memplan_gui.forms import INSET, FieldRow, Fold, editor_for
 from memplan_gui.help_topics import TOPIC, topic_of_field
 from memplan_gui.model_source import ModelSource
+from memplan_gui.notes_edit import NotesEdit
 from memplan_gui.pieces import MOST_WIDER, column, label, row, scaled, shown
 from memplan_gui.plan_fields import MODEL, SECTIONS, FieldSpec, FoldSpec, SectionSpec, all_fields, num_changed
 from memplan_gui.presenters.advice import advice_by_path, model_caption
+from memplan_gui.presenters.field_help import field_help
+from memplan_gui.presenters.words import nodes_words
 from memplan_gui.recipe_row import RecipeRow
 from memplan_gui.scroller import Scroller
 from memplan_gui.search_field import SearchEdit
@@ -81,6 +85,8 @@ class PlanPanel(QFrame):
         for spec, fold in self._folds:
             shown(fold, spec.applies(scenario))
             self._summarise(spec, fold)
+        if (note := self.rows["hardware.devices_per_node"].note) is not None:
+            note.setText(nodes_words(scenario.hardware))
         self._source.show_plan()
         self._show_config()
         self._recipe.show_plan()
@@ -89,6 +95,8 @@ class PlanPanel(QFrame):
         """Show another scenario: what was refused in the one before is said no more."""
         for line in self.rows.values():
             line.show_rejection("")
+            if isinstance(line.editor, ParsedEdit | SearchEdit):
+                line.editor.give_up()
         self.show_plan()
 
     def show_answer(self, estimate: Estimate | None) -> None:
@@ -243,10 +251,13 @@ class PlanPanel(QFrame):
     def _row(self, spec: FieldSpec) -> FieldRow:
         facts = facts_at(Scenario, spec.path)
         name = spec.path.rpartition(".")[2]
-        editor = self._search_field(spec.path) or editor_for(name, facts, doubling=spec.doubling)
+        editor = self._own_field(spec.path) or editor_for(name, facts, doubling=spec.doubling)
         if isinstance(editor, BytesEdit):
             editor.set_unit(self._unit)
-        line = FieldRow(facts, editor)
+        about = ""
+        if isinstance(editor, DevicesEdit):
+            about = " ".join((field_help(facts, ()), tr('"2x8" is read as 2 nodes of 8 devices.')))
+        line = FieldRow(facts, editor, about=about, noted=spec.path == "hardware.devices_per_node")
         line.setProperty(TOPIC, topic_of_field(spec.path))
         self.rows[spec.path] = line
         binding = Binding(self._document, spec.path, editor, line)  # type: ignore[arg-type]  # all have its protocol
@@ -254,7 +265,14 @@ class PlanPanel(QFrame):
         self._bindings.append(binding)
         return line
 
-    def _search_field(self, path: str) -> SearchEdit | None:
+    def _own_field(self, path: str) -> SearchEdit | DevicesEdit | None:
+        """The editor of a field that no other is like."""
+        if path == "hardware.devices":
+            devices = DevicesEdit()
+            devices.shaped.connect(
+                lambda count: self._document.edit(self._document.full_path("hardware.devices_per_node"), count)
+            )
+            return devices
         if path == "model.catalog":
             return SearchEdit(model_hits, model_title, NO_MODEL, self._theme)
         if path == "hardware.device":

@@ -109,6 +109,7 @@ class SearchEdit(LineEdit):
         super().__init__()
         self._search, self._title_of, self._nothing, self._problem_of = search, title_of, nothing, problem_of
         self._value = self._about = ""
+        self._is_refused = False
         self._hits = HitModel()
         self._completer = QCompleter(self._hits, self)
         self._completer.setCompletionMode(QCompleter.CompletionMode.UnfilteredPopupCompletion)
@@ -133,8 +134,20 @@ class SearchEdit(LineEdit):
         """The entry's name in the plan."""
         return self._value
 
+    @property
+    def is_refused(self) -> bool:
+        """Whether the text names nothing that the plan could take: it stays, to be mended."""
+        return self._is_refused
+
+    def give_up(self) -> None:
+        """Show the plan's entry instead of a text that it has not taken."""
+        if self._is_refused:
+            self._give_up()
+
     def set_value(self, value: str | None) -> None:
         """Show an entry."""
+        if self._is_refused and (value or "") == self._value:
+            return
         self._value = value or ""
         self._show_title()
 
@@ -151,11 +164,13 @@ class SearchEdit(LineEdit):
         self._glass.setIcon(icon("search", self._theme.colour("muted")))
 
     def _show_title(self) -> None:
+        self._is_refused = False
         self.setText(self._title_of(self._value) if self._value else "")
         self.setCursorPosition(0)
         self.setToolTip(tip("\n".join(part for part in (self.text(), self._about) if part)))
 
     def _typed(self, text: str) -> None:
+        self._is_refused = False
         self._pop_up(text)
 
     def _pop_up(self, query: str) -> None:
@@ -188,18 +203,22 @@ class SearchEdit(LineEdit):
         if not value:
             self._say_nothing_found()
             return
-        self.setModified(False)
         problem = self._problem_of(value)
         if problem:
+            self._is_refused = True
             self.unreadable.emit(problem)
-        elif value != self._value:
+            self.finished.emit()
+            return
+        self.setModified(False)
+        if value != self._value:
             self.edited.emit(value)
-        if hit.devices and not problem:
+        if hit.devices:
             self.counted.emit(hit.devices)
         self._show_title()
         self.finished.emit()
 
     def _say_nothing_found(self) -> None:
+        self._is_refused = True
         self.unreadable.emit(translated(self._nothing).format(query=self.text().strip()))
 
     def _give_up(self) -> None:
@@ -232,7 +251,10 @@ class SearchEdit(LineEdit):
             self._pop_up(self.text() if self.isModified() else "")
             return
         if key == Qt.Key.Key_Escape and (self.isModified() or self._list.isVisible()):
+            was_refused = self._is_refused
             self._give_up()  # the list hands its keys to the line first
+            if was_refused:
+                self.edited.emit(self._value)  # what was refused is no news any more
             return
         super().keyPressEvent(event)
 
@@ -244,7 +266,12 @@ class SearchEdit(LineEdit):
             self._pop_up("")
 
     def focusOutEvent(self, event: QFocusEvent) -> None:
-        """Text that nothing was picked for gives way to the entry that the plan has."""
+        """Text that nothing was picked for gives way to the entry that the plan has; what names nothing is said."""
         super().focusOutEvent(event)
-        if event.reason() != Qt.FocusReason.PopupFocusReason:
+        if event.reason() == Qt.FocusReason.PopupFocusReason:
+            return
+        self._list.hide()
+        if self.isModified() and self.text().strip() and not self._is_refused and not self._search(self.text()):
+            self._say_nothing_found()
+        if not self._is_refused:
             self._give_up()

@@ -34,8 +34,8 @@ def row(found: Comparison, title: str) -> tuple[str, ...]:
 def test_only_fields_that_differ_are_listed_with_their_titles_and_values() -> None:
     found = compared(BASE, FUSED, LONG)
     titles = [row.title for row in found.rows if not row.term][5:]
-    assert titles == ["Optimizer implementation", "Sequence length"]
-    assert row(found, "Optimizer implementation") == ("Foreach", "Fused", "Foreach")
+    assert titles == ["Optimizer variant", "Sequence length"]
+    assert row(found, "Optimizer variant") == ("Foreach", "Fused", "Foreach")
     assert row(found, "Sequence length") == ("256", "256", "8,192")
 
 
@@ -63,7 +63,7 @@ def test_the_copied_table_has_answers_differences_and_terms_in_whole_bytes_for_p
     assert cells.titles == ("", "base", "fused")
     peaks = tuple(str(estimate(one).need_bytes) for one in (BASE, FUSED))
     assert ("Peak, bytes", *peaks) in cells.rows
-    assert ("Optimizer implementation", "Foreach", "Fused") in cells.rows
+    assert ("Optimizer variant", "Foreach", "Fused") in cells.rows
     terms = [row for row in cells.rows if row[0].removesuffix(", bytes").lower() in TERMS]
     assert [str(sum(int(row[at]) for row in terms)) for at in (1, 2)] == list(peaks)
 
@@ -93,7 +93,7 @@ def test_an_edit_moves_the_figures_at_once(window: Window, view: CompareView) ->
     window.document.edit(window.document.full_path("training.optimizer_impl"), "fused")
     after = view.figures.compared
     assert after is not None
-    assert row(after, "Optimizer implementation") == ("Fused", "Fused", "Foreach")
+    assert row(after, "Optimizer variant") == ("Fused", "Fused", "Foreach")
     assert row(after, "Peak")[0] != row(before, "Peak")[0]
     assert row(after, "Peak")[1:] == row(before, "Peak")[1:]
 
@@ -115,7 +115,7 @@ def test_bars_stand_where_estimates_on_the_way_do() -> None:
     chart = change_waterfall(way, ("base", "other"), "gib")
     assert [row.title for row in chart.rows] == [
         "base",
-        "Optimizer implementation: Fused",
+        "Optimizer variant: Fused",
         "Sequence length: 8,192",
         "other",
     ]
@@ -132,7 +132,7 @@ def test_bars_stand_where_estimates_on_the_way_do() -> None:
         assert sum(segment.size for segment in row.segments) == pytest.approx(row.end - row.start, abs=len(TERMS))
     assert "temporary buffers: −" in falls.tip
     assert chart.sentence.startswith("The peak grows from ")
-    assert f"Optimizer implementation: Fused ({falls.figure})" in chart.sentence
+    assert f"Optimizer variant: Fused ({falls.figure})" in chart.sentence
 
 
 def test_the_table_has_every_change_and_its_figures_come_to_the_difference() -> None:

@@ -17,11 +17,11 @@ from memplan_gui.fields import (
     FractionEdit,
     IntegerEdit,
     NamesEdit,
-    NotesEdit,
     TextEdit,
     ToggleEdit,
 )
 from memplan_gui.forms import FieldRow, editor_for
+from memplan_gui.notes_edit import NotesEdit
 from memplan_gui.plan_fields import all_fields
 from memplan_gui.presenters.field_help import field_help
 from memplan_gui.search_field import SearchEdit
@@ -70,13 +70,17 @@ def test_each_readable_text_is_an_edit_and_the_rest_waits(qtbot: QtBot, length: 
     assert heard == [4, 4000]
 
 
-def test_what_cannot_be_read_is_said_and_given_up(qtbot: QtBot, length: IntegerEdit) -> None:
+def test_what_cannot_be_read_is_said_and_stays_to_be_mended(qtbot: QtBot, length: IntegerEdit) -> None:
     said: list[str] = []
     length.unreadable.connect(said.append)
     type_over(qtbot, length, "many")
     qtbot.keyClick(length, Qt.Key.Key_Return)
     assert said == ["'many' is not a count; write 4096, 8k, 8ki (8192), 1.5M, 7B or 15T."]
-    assert length.text() == "2048"
+    assert (length.text(), length.value(), length.is_refused) == ("many", 2048, True)
+    length.set_value(2048)  # the plan changes elsewhere
+    assert length.text() == "many"
+    length.set_value(4096)  # and here
+    assert (length.text(), length.is_refused) == ("4096", False)
 
 
 @pytest.mark.parametrize("memory", ["819224 GB", "819224G", "24 GiB", "800 MB"])
@@ -112,7 +116,9 @@ def test_a_text_that_is_not_read_leaves_nothing_of_its_beginning(qtbot: QtBot, l
     type_over(qtbot, length, "1.5")
     assert length.value() == 2048
     qtbot.keyClick(length, Qt.Key.Key_Return)
-    assert (length.value(), length.text()) == (2048, "2048")
+    assert (length.value(), length.text()) == (2048, "1.5")
+    qtbot.keyClick(length, Qt.Key.Key_Escape)
+    assert (length.value(), length.text(), length.is_refused) == (2048, "2048", False)
 
 
 def test_escape_takes_back_what_was_taken_while_typing(qtbot: QtBot, length: IntegerEdit) -> None:

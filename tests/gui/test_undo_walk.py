@@ -20,10 +20,10 @@ from memplan_gui.fields import (
     FractionEdit,
     IntegerEdit,
     NamesEdit,
-    NotesEdit,
     ParsedEdit,
     ToggleEdit,
 )
+from memplan_gui.notes_edit import NotesEdit
 from memplan_gui.plan_fields import all_fields
 from memplan_gui.presenters.words import step_name
 from memplan_gui.recipes import PRESETS

@@ -129,10 +129,12 @@ def test_a_refused_value_is_said_under_its_field(window: Window, qtbot: QtBot) -
     row, before = window.plan_panel.rows[BATCH], window.document.plan
     row.editor.selectAll()  # type: ignore[attr-defined]
     qtbot.keyClicks(row.editor, "0")
-    assert row.rejection == "Found 0; allowed is a whole number from 1 to 1,000,000."
+    said = "Found 0; allowed is a whole number from 1 to 1,000,000. The plan keeps 1; Escape shows it."
+    assert row.rejection == said
     assert window.document.plan is before
     qtbot.keyClick(row.editor, Qt.Key.Key_Return)
-    assert row.editor.text() == "1"  # type: ignore[attr-defined]
+    assert row.editor.text() == "0"  # type: ignore[attr-defined]
+    assert row.rejection == said
     row.editor.selectAll()  # type: ignore[attr-defined]
     qtbot.keyClicks(row.editor, "2")
     assert row.rejection == ""
@@ -155,8 +157,75 @@ def test_a_refused_text_leaves_the_value_from_before(
     qtbot.keyClicks(row.editor, typed)
     qtbot.keyClick(row.editor, key)
     assert window.document.plan == before
-    assert row.editor.text() == shown  # type: ignore[attr-defined]
-    assert bool(row.rejection) is (key != Qt.Key.Key_Escape)
+    escaped = key == Qt.Key.Key_Escape
+    assert row.editor.text() == (shown if escaped else typed)  # type: ignore[attr-defined]
+    assert bool(row.rejection) is not escaped
+    assert row.editor.property("rejected") is not escaped
+    edit(window, "training.sequence_length", 512)
+    assert row.editor.text() == (shown if escaped else typed)  # type: ignore[attr-defined]
+    row.editor.setFocus()
+    qtbot.keyClick(row.editor, Qt.Key.Key_Escape)
+    assert (row.editor.text(), row.rejection) == (shown, "")  # type: ignore[attr-defined]
+
+
+def test_a_refused_text_gives_way_to_another_scenario_and_to_undo(window: Window, qtbot: QtBot) -> None:
+    edit(window, BATCH, 4)
+    row = window.plan_panel.rows[BATCH]
+    for give_way in (
+        lambda: window.menus.actions["duplicate"].trigger(),
+        lambda: window.document.undo_stack.undo(),
+    ):
+        row.editor.selectAll()  # type: ignore[attr-defined]  # a ParsedEdit
+        qtbot.keyClicks(row.editor, "20x")
+        qtbot.keyClick(row.editor, Qt.Key.Key_Return)
+        assert row.rejection
+        give_way()
+        plan = str(window.document.scenario.training.micro_batch)
+        assert (row.editor.text(), row.rejection) == (plan, "")  # type: ignore[attr-defined]
+
+
+def test_nodes_stand_beside_the_devices_and_are_typed_with_them(window: Window, qtbot: QtBot) -> None:
+    row, nodes = window.plan_panel.rows["hardware.devices"], window.plan_panel.rows["hardware.devices_per_node"]
+    assert nodes.isHidden()  # one device is in no nodes
+    hardware = window.document.scenario.hardware
+    for typed, devices, per_node, note in (
+        ("2x8", 16, 8, "2 nodes"),
+        ("3 × 4", 12, 4, "3 nodes"),
+        ("6", 6, 4, "2 nodes"),
+        ("1*2", 2, 2, "1 node"),
+    ):
+        row.editor.selectAll()  # type: ignore[attr-defined]  # an IntegerEdit
+        qtbot.keyClicks(row.editor, typed)
+        qtbot.keyClick(row.editor, Qt.Key.Key_Return)
+        hardware = window.document.scenario.hardware
+        assert (hardware.devices, hardware.devices_per_node) == (devices, per_node)
+        assert row.editor.text() == str(devices)  # type: ignore[attr-defined]
+        assert not nodes.isHidden()
+        assert nodes.note is not None
+        assert nodes.note.text() == note
+    for typed in ("2x", "x8", "2x8x2", "2x0"):
+        row.editor.selectAll()  # type: ignore[attr-defined]
+        qtbot.keyClicks(row.editor, typed)
+        qtbot.keyClick(row.editor, Qt.Key.Key_Return)
+        assert window.document.scenario.hardware == hardware, typed
+        assert row.rejection, typed
+
+
+def test_a_model_that_nobody_knows_stays_to_be_mended(window: Window, qtbot: QtBot) -> None:
+    activate(window, qtbot)
+    row, before = window.plan_panel.rows["hardware.device"], window.document.plan
+    shown = row.editor.text()  # type: ignore[attr-defined]  # a SearchEdit
+    row.editor.setFocus()
+    row.editor.selectAll()  # type: ignore[attr-defined]
+    qtbot.keyClicks(row.editor, "zzqq")
+    qtbot.keyClick(row.editor._list, Qt.Key.Key_Tab)  # type: ignore[attr-defined]  # the list has the keyboard
+    window.plan_panel.rows[BATCH].editor.setFocus()
+    assert row.editor.text() == "zzqq"  # type: ignore[attr-defined]
+    assert "zzqq" in row.rejection
+    assert window.document.plan == before
+    row.editor.setFocus()
+    qtbot.keyClick(row.editor, Qt.Key.Key_Escape)
+    assert (row.editor.text(), row.rejection) == (shown, "")  # type: ignore[attr-defined]
 
 
 def test_undo_reaches_the_document_while_a_field_has_the_keyboard(window: Window, qtbot: QtBot) -> None:

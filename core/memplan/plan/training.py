@@ -190,7 +190,7 @@ class Training(BaseModel):
     )
     optimizer_impl: Literal["foreach", "fused", "for_loop"] = Field(
         "foreach",
-        title="Optimizer implementation",
+        title="Optimizer variant",
         description=(
             "foreach (PyTorch's default) holds one more copy of the weights during the step; fused "
             "(the Trainer's) none."

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from decimal import Decimal
 
-from memplan import CHOICE_TITLES, UNIT_BYTES, UNIT_NAMES, Unit, format_bytes, number, tr
+from memplan import CHOICE_TITLES, UNIT_BYTES, UNIT_NAMES, Hardware, Unit, format_bytes, number, tr, tr_n
 from memplan_gui.charts.scale import grouped
 from memplan_gui.presenters.typed import plain_number
 
@@ -101,3 +101,9 @@ def both_units(num_bytes: int) -> str:
     """The figure in GiB and in GB, and every digit: for a tooltip."""
     words = tr("{gib} = {gb} ({count} bytes)")
     return words.format(gib=format_bytes(num_bytes, "gib"), gb=format_bytes(num_bytes, "gb"), count=grouped(num_bytes))
+
+
+def nodes_words(hardware: Hardware) -> str:
+    """Say how many nodes the devices are: "2 nodes"; the last of them need not be full."""
+    nodes = -(-hardware.devices // hardware.devices_per_node)
+    return tr_n("{count} node", "{count} nodes", nodes).format(count=number(nodes))
