@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent
+from PySide6.QtCore import QEvent, Qt
 from PySide6.QtWidgets import QFrame
 
 from memplan import Estimate, tr
@@ -50,7 +50,12 @@ class AdviceFoot(QFrame):
             return
         width = self.width() - SIDE - RIGHT
         needed = self._words.heightForWidth(width) if width > 0 else self._words.sizeHint().height()
-        self._scroller.setFixedHeight(min(needed, scaled(MOST_HEIGHT)))
+        most, policies = scaled(MOST_HEIGHT), Qt.ScrollBarPolicy
+        # Where a bar may come, Qt lays the words out a second time beside it.
+        self._scroller.setVerticalScrollBarPolicy(
+            policies.ScrollBarAsNeeded if needed > most else policies.ScrollBarAlwaysOff
+        )
+        self._scroller.setFixedHeight(min(needed, most))
 
     def event(self, event: QEvent) -> bool:
         """Another width, or another text size, breaks lines elsewhere."""

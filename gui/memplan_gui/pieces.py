@@ -10,13 +10,13 @@ from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
     QLabel,
-    QSizePolicy,
     QToolButton,
     QVBoxLayout,
     QWidget,
 )
 
 from memplan_gui.screen_room import within_screen
+from memplan_gui.wrapped_label import WrappedLabel
 
 Margins = tuple[int, int, int, int]
 NONE: Margins = (0, 0, 0, 0)
@@ -79,12 +79,9 @@ def turn(layout: QBoxLayout, *, down: bool, spacing: int) -> None:
 
 def label(text: str = "", role: str = "", *, wraps: bool = False, selectable: bool = False) -> QLabel:
     """A label; `role` names its text size and colour in the style sheet."""
-    result = QLabel(text)
+    result = WrappedLabel(text) if wraps else QLabel(text)
     result.setTextFormat(Qt.TextFormat.PlainText)  # names and messages are shown, never interpreted
     result.setProperty("role", role)
-    result.setWordWrap(wraps)
-    if wraps:
-        result.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
     if selectable:
         result.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
     return result

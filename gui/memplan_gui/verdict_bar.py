@@ -147,6 +147,10 @@ class VerdictBar(QWidget):
         self._role = role
         self._colour_word()
 
+    def sizeHint(self) -> QSize:
+        """As it stands: Qt's own would lay every text out at a width that the bar never has."""
+        return QSize(self.width(), self.heightForWidth(self.width()))
+
     def resizeEvent(self, event: QResizeEvent) -> None:
         """The margin stands under the word where it would be cut into many lines beside it."""
         super().resizeEvent(event)

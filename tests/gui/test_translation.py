@@ -96,7 +96,7 @@ def texts_of(owner: QWidget) -> Iterator[tuple[str, str]]:
             continue
         if isinstance(widget.parentWidget(), QTabBar) or (isinstance(widget, QMenu) and widget.title() == ""):
             continue  # Qt's own arrows, and menus that fill themselves when they open
-        kind = widget.metaObject().className()
+        kind = "QLabel" if isinstance(widget, QLabel) else widget.metaObject().className()
         for how, text in (
             ("name", widget.accessibleName()),
             ("description", widget.accessibleDescription()),
