@@ -145,6 +145,7 @@ class Fold(QWidget):
     def __init__(self, title: str, theme: Theme) -> None:
         super().__init__()
         self._title, self._theme = title, theme
+        self._said: tuple[int, int, bool] | None = None
         self.header = tool_button("fold", title, text=title, checkable=True)
         self.header.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
         self.header.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
@@ -165,6 +166,10 @@ class Fold(QWidget):
 
     def summarise(self, num_changed: int, num_advice: int) -> None:
         """Say what is inside while it is closed."""
+        said = num_changed, num_advice, self.header.isChecked()
+        if said == self._said:
+            return
+        self._said = said
         words = [self._title]
         words += (
             [tr_n("{count} changed", "{count} changed", num_changed).format(count=num_changed)] if num_changed else []

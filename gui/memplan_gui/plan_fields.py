@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import cache
 from operator import attrgetter
 from typing import NamedTuple
@@ -246,13 +246,16 @@ def all_fields() -> dict[str, FieldSpec]:
     return {spec.path: spec for spec in specs}
 
 
-def num_changed(fold: FoldSpec, scenario: Scenario) -> int:
-    """How many of a fold's fields that apply differ from their defaults."""
-    return sum(
-        field.applies(scenario) and attrgetter(field.path)(scenario) != _default(field.path) for field in fold.fields
-    )
+def num_changed(fold: FoldSpec, scenario: Scenario, present: Collection[str]) -> int:
+    """How many of a fold's fields differ from their defaults, of those whose paths are present."""
+    found = 0
+    for field in fold.fields:
+        read, default = _reader(field.path)
+        found += field.path in present and read(scenario) != default
+    return found
 
 
 @cache
-def _default(path: str) -> object:
-    return facts_at(Scenario, path).default
+def _reader(path: str) -> tuple[Callable[[Scenario], object], object]:
+    """What reads a field of a scenario, and the field's default."""
+    return attrgetter(path), facts_at(Scenario, path).default

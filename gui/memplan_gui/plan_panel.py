@@ -59,6 +59,7 @@ class PlanPanel(QFrame):
         self.rows: dict[str, FieldRow] = {}
         self._bindings: list[Binding] = []
         self._folds: list[tuple[FoldSpec, Fold]] = []
+        self._applying: tuple[Scenario, frozenset[str]] | None = None
         self._advice: dict[str, str] = {}
         self._estimate: Estimate | None = None
         self._unit: Unit = "gib"
@@ -80,8 +81,9 @@ class PlanPanel(QFrame):
         scenario = self._document.scenario
         for binding in self._bindings:
             binding.show()
+        present = self._present()
         for path, line in self.rows.items():
-            shown(line, all_fields()[path].applies(scenario))
+            shown(line, path in present)
         for spec, fold in self._folds:
             shown(fold, spec.applies(scenario))
             self._summarise(spec, fold)
@@ -101,13 +103,13 @@ class PlanPanel(QFrame):
 
     def show_answer(self, estimate: Estimate | None) -> None:
         """Show what the estimate says of the model, and its advice with the fields it speaks of."""
-        scenario = self._document.scenario
         self._model_caption.setText(model_caption(estimate) if estimate else "")
         self._estimate = estimate
         self._show_usable()
-        present = {path for path, spec in all_fields().items() if spec.applies(scenario)}
-        self._advice = advice_by_path(estimate, present) if estimate else {}
         self.advice.show_answer(estimate)
+        before, self._advice = self._advice, advice_by_path(estimate, self._present()) if estimate else {}
+        if self._advice == before:
+            return
         for path, line in self.rows.items():
             line.show_advice(self._advice.get(path, ""))
         for spec, fold in self._folds:
@@ -285,6 +287,13 @@ class PlanPanel(QFrame):
             return editor
         return None
 
+    def _present(self) -> frozenset[str]:
+        """The paths of the fields that apply, worked out once for a scenario."""
+        scenario = self._document.scenario
+        if self._applying is None or self._applying[0] is not scenario:
+            self._applying = scenario, frozenset(path for path, spec in all_fields().items() if spec.applies(scenario))
+        return self._applying[1]
+
     def _summarise(self, spec: FoldSpec, fold: Fold) -> None:
         num_advised = sum(field.path in self._advice for field in spec.fields)
-        fold.summarise(num_changed(spec, self._document.scenario), num_advised)
+        fold.summarise(num_changed(spec, self._document.scenario, self._present()), num_advised)
