@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Literal
 
 from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
@@ -32,6 +33,7 @@ class ChartLook:
         self.zoom = max(1.0, body.pixelSize() / PLAIN_PIXELS)
         """How much larger the text is than the widths and heights of charts are meant for."""
         self._metrics = {kind: QFontMetricsF(font) for kind, font in self.fonts.items()}
+        self._drops = {kind: (one.ascent() - one.descent()) / 2 for kind, one in self._metrics.items()}
         self._widths: dict[tuple[TextKind, str], float] = {}
         self._colours: dict[str, QColor] = {}
 
@@ -61,11 +63,11 @@ class ChartLook:
 
     def write(self, painter: QPainter, kind: TextKind, text: str, place: QRectF, side: Side = "left") -> None:
         """Write one line of text into a rectangle, in the painter's pen."""
-        metrics, room = self._metrics[kind], place.width() - self.width(kind, text)
-        left = place.left() + {"left": 0.0, "centre": room / 2, "right": room}[side]
-        baseline = place.center().y() + (metrics.ascent() - metrics.descent()) / 2
+        left = place.left()
+        if side != "left":
+            left += (place.width() - self.width(kind, text)) * (0.5 if side == "centre" else 1.0)
         painter.setFont(self.fonts[kind])
-        painter.drawText(QPointF(left, baseline), text)
+        painter.drawText(QPointF(left, place.center().y() + self._drops[kind]), text)
 
 
 def chart_fonts(family: str, body_pixels: int) -> tuple[QFont, QFont, QFont]:
@@ -86,12 +88,19 @@ def paper_look(body: QFont, bold: QFont, caption: QFont) -> ChartLook:
 
 def fill_term(painter: QPainter, rect: QRectF, term: str, outline: QColor) -> None:
     """Fill a rectangle as the term is filled everywhere, and outline it: colour alone never tells."""
-    look = TERM_LOOKS[term]
-    painter.fillRect(rect, QColor(look.colour))
-    if look.hatched:
-        hatch(painter, rect, QColor(text_on(look.colour)), rising=True)
-    painter.setPen(QPen(outline, 1))
+    fill, lines = _fill_of(term)
+    painter.fillRect(rect, fill)
+    if lines is not None:
+        hatch(painter, rect, lines, rising=True)
+    painter.setPen(outline)
     painter.drawRect(rect)
+
+
+@cache
+def _fill_of(term: str) -> tuple[QColor, QColor | None]:
+    """The colour of a term, and of its hatching where it has one: reading a colour's name takes longer than a fill."""
+    look = TERM_LOOKS[term]
+    return QColor(look.colour), QColor(text_on(look.colour)) if look.hatched else None
 
 
 def hatch(
@@ -102,16 +111,14 @@ def hatch(
     They are cut to the rectangle by arithmetic: neither clip paths nor pattern brushes survive in every SVG reader.
     """
     lines = []
-    left, right, top, bottom = rect.left(), rect.right(), rect.top(), rect.bottom()
-    offset = left - rect.height() - (left - rect.height()) % spacing
+    left, right, height = rect.left(), rect.right(), rect.height()
+    side, away = (rect.bottom(), -1.0) if rising else (rect.top(), 1.0)
+    offset = left - height - (left - height) % spacing
     while offset < right:
-        start, end = max(left, offset), min(right, offset + rect.height())
+        start = left if left > offset else offset
+        end = right if right < offset + height else offset + height
         if end > start:
-            low, high = start - offset, end - offset
-            if rising:
-                lines.append(QLineF(start, bottom - low, end, bottom - high))
-            else:
-                lines.append(QLineF(start, top + low, end, top + high))
+            lines.append(QLineF(start, side + away * (start - offset), end, side + away * (end - offset)))
         offset += spacing
     pen = QPen(colour, width)
     pen.setCapStyle(Qt.PenCapStyle.FlatCap)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QPainter, QPen, QPolygonF
@@ -35,7 +36,7 @@ class Spot:
     term: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class StackMarks:
     """What is painted where: the chart, the rectangle inside its axes, the scale, and the spots to point out."""
 
@@ -46,20 +47,31 @@ class StackMarks:
     pinned: Spot | None = None
     pointed: Spot | None = None
 
+    @cached_property
     def row_height(self) -> float:
         """The height that one bar and the space around it have."""
         return self.area.height() / max(len(self.chart.bars), 1)
 
+    @cached_property
+    def _bars(self) -> tuple[tuple[float, int], ...]:
+        """The top and the height of each bar, on whole pixels."""
+        height = min(self.row_height * BAR_SHARE, MOST_BAR_HEIGHT)
+        middles = (self.area.top() + (row + 0.5) * self.row_height for row in range(len(self.chart.bars)))
+        return tuple((round(middle - height / 2) + 0.5, round(height)) for middle in middles)
+
     def bar_rect(self, row: int, start: float, end: float) -> QRectF:
         """Where a part of a bar stands."""
-        height = min(self.row_height() * BAR_SHARE, MOST_BAR_HEIGHT)
-        top = self.area.top() + (row + 0.5) * self.row_height() - height / 2
-        left, right = self.scale.x(start), self.scale.x(end)
-        return QRectF(left, round(top) + 0.5, max(right - left, 0.0), round(height))
+        left, (top, height) = self.scale.x(start), self._bars[row]
+        return QRectF(left, top, max(self.scale.x(end) - left, 0.0), height)
+
+    @cached_property
+    def usable_x(self) -> float:
+        """Where the usable line stands."""
+        return self.scale.x(self.chart.usable)
 
     def spot_at(self, point: QPointF) -> Spot | None:
         """The segment under a point."""
-        row = int((point.y() - self.area.top()) // self.row_height())
+        row = int((point.y() - self.area.top()) // self.row_height)
         if not 0 <= row < len(self.chart.bars) or not self.area.contains(point):
             return None
         for segment in self.chart.bars[row].segments:
@@ -131,11 +143,11 @@ def _paint_row_labels(painter: QPainter, marks: StackMarks) -> None:
     right = marks.area.left() - LABEL_GAP
     for row, bar in enumerate(marks.chart.bars):
         painter.setPen(marks.look.colour("text" if bar.is_peak else "muted"))
-        top = marks.area.top() + row * marks.row_height()
-        place = QRectF(0, top, right, marks.row_height())
+        top = marks.area.top() + row * marks.row_height
+        place = QRectF(0, top, right, marks.row_height)
         marks.look.write(painter, "bold" if bar.is_peak else "body", bar.title, place, "right")
         if bar.is_peak:
-            middle = top + marks.row_height() / 2
+            middle = top + marks.row_height / 2
             triangle = [QPointF(right + 3, middle - 4), QPointF(right + 9, middle), QPointF(right + 3, middle + 4)]
             painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
             painter.setBrush(marks.look.colour("text"))
@@ -147,8 +159,8 @@ def _paint_row_labels(painter: QPainter, marks: StackMarks) -> None:
 
 def _paint_bar(painter: QPainter, marks: StackMarks, row: int, bar: Bar) -> None:
     outline = marks.look.colour("outline")
-    for segment in bar.segments:
-        rect = marks.bar_rect(row, segment.start, segment.end)
+    placed = [(segment, marks.bar_rect(row, segment.start, segment.end)) for segment in bar.segments]
+    for segment, rect in placed:
         if rect.right() < marks.area.left() or rect.left() > marks.area.right():
             continue
         fill_term(painter, rect, segment.term, outline)
@@ -159,13 +171,14 @@ def _paint_bar(painter: QPainter, marks: StackMarks, row: int, bar: Bar) -> None
         hatch(painter, over, colour, rising=False, width=2, spacing=OVER_SPACING)
         painter.setPen(QPen(colour, 2))
         painter.drawRect(over)
-    for segment in bar.segments:
-        rect = marks.bar_rect(row, segment.start, segment.end)
-        _paint_segment_label(painter, marks, rect.intersected(marks.area), segment)
+    least = marks.look.width("caption", "0") + 2 * LABEL_PADDING
+    for segment, rect in placed:
+        if rect.width() > least:  # most have no room for words, and need not be asked
+            _paint_segment_label(painter, marks, rect.intersected(marks.area), segment)
 
 
 def _paint_segment_label(painter: QPainter, marks: StackMarks, rect: QRectF, segment: Segment) -> None:
-    line = marks.scale.x(marks.chart.usable)
+    line = marks.usable_x
     if rect.left() < line < rect.right():  # the usable line must not cross the words: they go to its wider side
         left, right = line - rect.left(), rect.right() - line
         rect = QRectF(rect.left() if left > right else line, rect.top(), max(left, right), rect.height())
@@ -213,7 +226,7 @@ def _paint_measured(painter: QPainter, marks: StackMarks, row: int) -> None:
 
 
 def _paint_usable_line(painter: QPainter, marks: StackMarks) -> None:
-    x = round(marks.scale.x(marks.chart.usable)) + 0.5
+    x = round(marks.usable_x) + 0.5
     if marks.area.left() <= x <= marks.area.right():
         pen = QPen(marks.look.colour("text"), 2)
         pen.setDashPattern([3, 2])
@@ -222,7 +235,7 @@ def _paint_usable_line(painter: QPainter, marks: StackMarks) -> None:
 
 
 def _paint_usable_label(painter: QPainter, marks: StackMarks) -> None:
-    x = marks.scale.x(marks.chart.usable)
+    x = marks.usable_x
     if not marks.area.left() <= x <= marks.area.right():
         return
     look, chart = marks.look, marks.chart

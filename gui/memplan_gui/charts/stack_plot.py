@@ -123,6 +123,8 @@ class StackPlot(pg.PlotWidget):
         plot.ctrlMenu.deleteLater()
         plot.ctrlMenu = None
         plot.hideAxis("left")
+        for side in ("left", "top", "right"):  # never seen, yet each would lay its name out again at another range
+            plot.getAxis(side).enableAutoSIPrefix(False)
         view = self.getViewBox()
         view.setMouseEnabled(x=True, y=False)
         view.setDefaultPadding(0)
