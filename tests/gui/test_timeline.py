@@ -6,14 +6,14 @@ from collections.abc import Callable, Iterator
 from itertools import pairwise
 
 import pytest
-from PySide6.QtCore import QLineF, QModelIndex, QPoint, QPointF, QRectF, Qt
+from PySide6.QtCore import QLineF, QModelIndex, QPoint, QRectF, Qt
 from PySide6.QtGui import QGuiApplication, QImage, QPainter
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QTableView
 from pytestqt.qtbot import QtBot
 
 from memplan import Plan, Scenario, estimate, format_bytes
-from memplan_gui.charts.areas import hatch_lines
+from memplan_gui.charts.areas import Point, hatch_lines
 from memplan_gui.charts.export import svg_bytes
 from memplan_gui.charts.picture import Picture, paper
 from memplan_gui.charts.timeline_marks import USABLE_GAP, above, marks_of
@@ -145,14 +145,12 @@ def test_the_table_has_a_line_for_each_fullest_moment_and_marks_the_peak() -> No
 
 def test_a_curve_is_cut_where_it_crosses_the_usable_line() -> None:
     """From 10 under the line to 10 over it: it crosses half-way. Smaller is higher on screen."""
-    over = above([QPointF(0, 60), QPointF(10, 40)], 50)
-    assert [(point.x(), point.y()) for point in over] == [(0, 50), (5, 50), (10, 40)]
+    assert above([(0, 60), (10, 40)], 50) == [(0, 50), (5, 50), (10, 40)]
 
 
 def test_hatching_stays_inside_a_shape_with_teeth() -> None:
     """Two teeth with a gap down to the ground: no line crosses the gap."""
-    teeth = [QPointF(0, 100), QPointF(0, 0), QPointF(40, 0), QPointF(40, 100), QPointF(60, 100), QPointF(60, 0)]
-    teeth += [QPointF(100, 0), QPointF(100, 100)]
+    teeth: list[Point] = [(0, 100), (0, 0), (40, 0), (40, 100), (60, 100), (60, 0), (100, 0), (100, 100)]
     for rising in (True, False):
         lines: list[QLineF] = hatch_lines(teeth, rising=rising, spacing=7)
         assert len(lines) > 20

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import TypeAlias
 
-from PySide6.QtCore import QLineF, QPointF, Qt
+from PySide6.QtCore import QLineF, Qt
 from PySide6.QtGui import QColor, QPainter, QPen
 
 from memplan_gui.charts.look import HATCH_SPACING
 
+Point: TypeAlias = "tuple[float, float]"
+"""Pixels from the left, and from the top. Plain numbers: thousands of them are asked for at each edit."""
 SHORTEST = 0.25
 """Pixels of a line that can be seen; less is a corner that a diagonal touches."""
 
 
-def hatch_area(painter: QPainter, shape: Sequence[QPointF], colour: QColor) -> None:
+def hatch_area(painter: QPainter, shape: Sequence[Point], colour: QColor) -> None:
     """Hatch a closed shape as `look.hatch` does a rectangle: by arithmetic, clip paths do not survive."""
     draw_hatch(painter, hatch_lines(shape, rising=True, spacing=HATCH_SPACING), colour, 1.0)
 
@@ -27,21 +30,20 @@ def draw_hatch(painter: QPainter, lines: Sequence[QLineF], colour: QColor, width
     painter.drawLines(list(lines))
 
 
-def hatch_lines(shape: Sequence[QPointF], *, rising: bool, spacing: float) -> list[QLineF]:
+def hatch_lines(shape: Sequence[Point], *, rising: bool, spacing: float) -> list[QLineF]:
     """The parts of diagonals inside a closed shape.
 
     On a diagonal x + y (rising) or x - y (falling) is a multiple of the spacing. Each edge of the shape crosses the
     diagonals between its ends' values; along a diagonal every other stretch between crossings is inside.
 
-    >>> square = [QPointF(0, 0), QPointF(10, 0), QPointF(10, 10), QPointF(0, 10)]
+    >>> square = [(0, 0), (10, 0), (10, 10), (0, 10)]
     >>> [(line.x1(), line.y1(), line.x2(), line.y2()) for line in hatch_lines(square, rising=True, spacing=15)]
     [(5.0, 10.0, 10.0, 5.0)]
     """
     sign = 1.0 if rising else -1.0
     crossings: dict[int, list[float]] = {}
-    x0, y0 = shape[-1].x(), shape[-1].y()
-    for point in shape:
-        x1, y1 = point.x(), point.y()
+    x0, y0 = shape[-1]
+    for x1, y1 in shape:
         before, after = x0 + sign * y0, x1 + sign * y1
         low, high = (before, after) if before < after else (after, before)
         # An end counts with one of its two edges: from low on, up to but not including high.

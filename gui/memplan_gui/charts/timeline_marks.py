@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby, pairwise
+from typing import TypeAlias
 
+import numpy as np
+from numpy.typing import NDArray
+from pyqtgraph.functions import arrayToQPolygonF
 from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
-from PySide6.QtGui import QColor, QPainter, QPen, QPolygonF
+from PySide6.QtGui import QPainter, QPen, QPolygonF
 
 from memplan import TERM_LOOKS, format_bytes, text_on, tr_later, translated
-from memplan_gui.charts.areas import draw_hatch, hatch_area, hatch_lines
+from memplan_gui.charts.areas import Point, draw_hatch, hatch_area, hatch_lines
 from memplan_gui.charts.look import ChartLook
 from memplan_gui.charts.scale import Scale, axis_end, value_ticks
 from memplan_gui.presenters.labels import peak_figure, usable_label
@@ -34,8 +38,11 @@ SHORT = {
 }
 USABLE_GAP = 4
 """Between the usable line and its words."""
+PEAK_GAP = 11
+"""Between the peak and its figure: its triangle stands there."""
 MOST_ABOVE = 0.4
 """Of the chart's height: what these words take of one that is very low."""
+Pixels: TypeAlias = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -76,38 +83,45 @@ class TimelineMarks:
         return tuple(max(group, key=lambda one: one.total) for _, group in layers)
 
     @cached_property
-    def edges(self) -> tuple[tuple[Moment, float], ...]:
-        """Every corner of the curve: its moment and its pixel from the left."""
+    def _corners(self) -> tuple[tuple[Moment, float], ...]:
+        """Every corner of the curve: its moment and its place along the step."""
         corners = []
         for moment in self._drawn:
-            corners.append((moment, self.x(moment.start)))
+            corners.append((moment, moment.start))
             if moment.point.width:
-                corners.append((moment, self.x(moment.end)))
+                corners.append((moment, moment.end))
         return tuple(corners)
 
     @cached_property
-    def tops(self) -> tuple[tuple[QPointF, ...], ...]:
-        """The upper edge of each term, in stack order, from left to right."""
-        held = [moment.point.instant.bytes_by_term for moment, _ in self.edges]
-        places, heights = [x for _, x in self.edges], [0] * len(self.edges)
-        found, floor = [], self.scale.x(0)
-        pixels = (self.scale.x(self.scale.high) - floor) / self.scale.high
-        for term in self.chart.terms:
-            heights = [height + sizes.get(term, 0) for height, sizes in zip(heights, held, strict=True)]
-            found.append(tuple(QPointF(x, floor + y * pixels) for x, y in zip(places, heights, strict=True)))
-        return tuple(found)
+    def xs(self) -> Pixels:
+        """The pixel from the left of every corner."""
+        places = np.array([at for _, at in self._corners])
+        return self.area.left() + places * (self.area.width() / self.chart.width)
+
+    @cached_property
+    def tops(self) -> Pixels:
+        """The pixel from the top of each term's upper edge, in stack order, at every corner: terms x corners."""
+        held = [moment.point.instant.bytes_by_term for moment, _ in self._corners]
+        sizes = np.array([[one.get(term, 0) for one in held] for term in self.chart.terms], dtype=np.float64)
+        floor = self.scale.x(0)
+        return floor + np.cumsum(sizes, axis=0) * ((self.scale.x(self.scale.high) - floor) / self.scale.high)
 
 
 def marks_of(chart: TimelineChart, look: ChartLook, place: QRectF) -> TimelineMarks:
     """Lay the chart out in a rectangle."""
     foot, top = 4 + (2 if chart.steps else 1) * PART_ROW * look.zoom, TOP * look.zoom
-    height = place.height() - top - foot
-    above = (look.height("caption") + USABLE_GAP + 2) / max(height, 1.0)  # the usable line's words stand in the chart
-    end = max(axis_end(chart.fullest.total, chart.usable, 0.08), chart.usable / (1 - min(above, MOST_ABOVE)))
+    height = max(place.height() - top - foot, 1.0)
+    line = _room((look.height("caption") + USABLE_GAP + 2) / height)  # words stand over the line, in the chart
+    peak = _room((look.height("bold") + PEAK_GAP + 4) / height)
+    end = max(axis_end(chart.fullest.total, chart.usable, peak), chart.usable / (1 - line))
     ticks = value_ticks(0.0, end, chart.unit, _tick_count(height, look))
     left = max((look.width("caption", tick.label) for tick in ticks), default=0.0) + 12
     area = QRectF(round(place.left() + left), round(place.top() + top), place.width() - left - RIGHT, height)
     return TimelineMarks(chart, area, Scale(0.0, end, area.bottom(), area.top()), look)
+
+
+def _room(share: float) -> float:
+    return min(share, MOST_ABOVE)
 
 
 def paint_timeline(painter: QPainter, marks: TimelineMarks) -> None:
@@ -154,33 +168,35 @@ def _paint_grid(painter: QPainter, marks: TimelineMarks) -> None:
 
 def _paint_areas(painter: QPainter, marks: TimelineMarks) -> None:
     painter.save()
-    floor = tuple(QPointF(x, marks.area.bottom()) for _, x in marks.edges)
-    outline = QPen(marks.look.colour("outline"), 1)
+    xs, floor = marks.xs, np.full(len(marks.xs), marks.area.bottom())
+    around = np.concatenate((xs, xs[::-1]))
     for term, top in zip(marks.chart.terms, marks.tops, strict=True):
-        shape, look = [*top, *reversed(floor)], TERM_LOOKS[term]
+        edge, look = np.concatenate((top, floor[::-1])), TERM_LOOKS[term]
         painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)  # outlines have it; it takes long over areas
         painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(QColor(look.colour))
-        painter.drawPolygon(QPolygonF(shape))
-        if look.hatched and max(low.y() - high.y() for low, high in zip(floor, top, strict=True)) >= LEAST_HATCHED:
+        painter.setBrush(marks.look.colour(look.colour))
+        painter.drawPolygon(arrayToQPolygonF(around, edge))
+        if look.hatched and (floor - top).max() >= LEAST_HATCHED:
             painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
-            hatch_area(painter, shape, QColor(text_on(look.colour)))
+            shape = list(zip(around.tolist(), edge.tolist(), strict=True))
+            hatch_area(painter, shape, marks.look.colour(text_on(look.colour)))
         floor = top
     painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
     painter.setBrush(Qt.BrushStyle.NoBrush)
-    painter.setPen(outline)
+    painter.setPen(marks.look.colour("outline"))
     for top in marks.tops:
-        painter.drawPolyline(QPolygonF(top))
+        painter.drawPolyline(arrayToQPolygonF(xs, top))
     painter.restore()
 
 
 def _paint_beyond(painter: QPainter, marks: TimelineMarks) -> None:
     """Hatch what no device of the kind holds."""
     line = marks.scale.x(marks.chart.usable)
-    over = above(marks.tops[-1], line) if marks.chart.overflows else []
+    curve = zip(marks.xs.tolist(), marks.tops[-1].tolist(), strict=True)
+    over = above(curve, line) if marks.chart.overflows else []
     if not over:
         return
-    shape = [*over, QPointF(over[-1].x(), line), QPointF(over[0].x(), line)]
+    shape = [*over, (over[-1][0], line), (over[0][0], line)]
     painter.save()
     painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
     colour = marks.look.colour("does_not_fit")
@@ -188,32 +204,36 @@ def _paint_beyond(painter: QPainter, marks: TimelineMarks) -> None:
     draw_hatch(painter, lines, marks.look.colour("window"), 4)
     draw_hatch(painter, lines, colour, 2)
     painter.setPen(QPen(colour, 2))
-    painter.drawLines([QLineF(a, b) for a, b in pairwise(over) if min(a.y(), b.y()) < line])
+    painter.drawLines([QLineF(*a, *b) for a, b in pairwise(over) if min(a[1], b[1]) < line])
     painter.restore()
 
 
-def above(top: Sequence[QPointF], line: float) -> list[QPointF]:
-    """A curve where it is above a level line (smaller is higher), and the line elsewhere; with the crossings."""
-    found: list[QPointF] = []
-    before: QPointF | None = None
-    for point in top:
-        if before is not None and (before.y() < line) != (point.y() < line):
-            part = (line - before.y()) / (point.y() - before.y())
-            found.append(QPointF(before.x() + part * (point.x() - before.x()), line))
-        found.append(QPointF(point.x(), min(point.y(), line)))
-        before = point
+def above(top: Iterable[Point], line: float) -> list[Point]:
+    """A curve where it is above a level line (smaller is higher), and the line elsewhere; with the crossings.
+
+    >>> above([(0, 60), (10, 40)], 50)
+    [(0, 50), (5.0, 50), (10, 40)]
+    """
+    found: list[Point] = []
+    before: Point | None = None
+    for x, y in top:
+        if before is not None and (before[1] < line) != (y < line):
+            part = (line - before[1]) / (y - before[1])
+            found.append((before[0] + part * (x - before[0]), line))
+        found.append((x, min(y, line)))
+        before = x, y
     return found
 
 
 def _paint_parts(painter: QPainter, marks: TimelineMarks) -> None:
-    area, look, height = marks.area, marks.look, PART_ROW * marks.look.zoom
+    area, height = marks.area, PART_ROW * marks.look.zoom
     for row, spans in enumerate((marks.chart.parts, marks.chart.steps)):
         top = area.bottom() + 2 + row * height
-        for span in spans:
-            left, right = marks.x(span.start), marks.x(span.end)
-            painter.setPen(QPen(look.colour("border"), 1))
-            for x in (left, right):
-                painter.drawLine(QPointF(round(x) + 0.5, area.bottom()), QPointF(round(x) + 0.5, top + height - 2))
+        places = [(span, marks.x(span.start), marks.x(span.end)) for span in spans]
+        ends = sorted({round(x) + 0.5 for _, left, right in places for x in (left, right)})
+        painter.setPen(marks.look.colour("border"))
+        painter.drawLines([QLineF(x, area.bottom(), x, top + height - 2) for x in ends])
+        for span, left, right in places:
             _write_title(painter, marks, span, QRectF(left, top, right - left, height))
 
 
@@ -255,7 +275,7 @@ def _peak_place(marks: TimelineMarks) -> QRectF:
     x, y = marks.x(top.middle), marks.scale.x(top.total) - 2
     width, height = look.width("bold", _peak_text(marks)), look.height("bold")
     left = min(max(x - width / 2, area.left() + 2), area.right() - width - 2)
-    return QRectF(left, y - height - 11, width, height)
+    return QRectF(left, y - height - PEAK_GAP, width, height)
 
 
 def _paint_peak(painter: QPainter, marks: TimelineMarks) -> None:

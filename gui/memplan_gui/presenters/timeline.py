@@ -79,6 +79,8 @@ class TimelineChart:
     """All that the chart shows."""
 
     moments: tuple[Moment, ...]
+    peak: int
+    """The fullest moment's place; of equal ones the last, for it comes again with every step."""
     parts: tuple[Span, ...]
     """Loaded, forward, loss, backward, optimizer step."""
     steps: tuple[Span, ...]
@@ -88,11 +90,6 @@ class TimelineChart:
     device: str
     unit: Unit
     sentence: str
-
-    @cached_property
-    def peak(self) -> int:
-        """The fullest moment's place; of equal ones the last, for it comes again with every step."""
-        return max(range(len(self.moments)), key=lambda at: (self.moments[at].total, at))
 
     @property
     def fullest(self) -> Moment:
@@ -120,9 +117,11 @@ def timeline_chart(estimate: Estimate, unit: Unit, shown: str) -> TimelineChart 
     moments = tuple(_placed(one for one in estimate.course if one.instant.step in SHOWN[shown]))
     if not moments:
         return None
-    present = {term for moment in moments for term in moment.point.instant.bytes_by_term}
+    totals = [moment.total for moment in moments]
+    present = set[TermName]().union(*(moment.point.instant.bytes_by_term for moment in moments))
     chart = TimelineChart(
         moments=moments,
+        peak=len(totals) - 1 - totals[::-1].index(max(totals)),
         parts=tuple(_parts(moments)),
         steps=tuple(_steps(moments)) if estimate.first_step else (),
         terms=tuple(term for term in TERMS if term in present),
