@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from heapq import nsmallest
+from functools import cache
 from math import log2
+
+import numpy as np
+from numpy.typing import NDArray
 
 from memplan.choice_titles import choice_words
 from memplan.chosen_model import chosen_model
@@ -38,7 +41,7 @@ _FAMILY_COST = 4.0
 _SIZE_COST, _MOST_SIZE_COST = 0.3, 2.0
 """For each doubling of the parameters, and at most."""
 _TOKENS_COST, _MOST_TOKENS_COST = 0.1, 1.0
-_ALIKE = frozenset({"sdpa", "flash"})
+_ALIKE = {"flash": "sdpa"}
 """Attention that keeps the same tensors under either name."""
 
 _TITLES = {
@@ -102,9 +105,9 @@ def nearest_evidence(scenario: Scenario, count: int = 5, kind: EvidenceKind | No
         ConfigError: the model's configuration does not describe a model.
         UnknownEntryError: the catalog has no such model.
     """
-    place = place_of(scenario)
-    known = (row for row in evidence_rows(kind) if row.exact)
-    return tuple(nsmallest(count, known, key=lambda row: (_distance(row, place), row.id)))
+    cases = _cases_of(kind)
+    nearest = np.argsort(_distances(cases, place_of(scenario)), kind="stable")[:count]
+    return tuple(cases.rows[at] for at in nearest)
 
 
 def evidence_group_name(scenario: Scenario, by: EvidenceGrouping) -> str:
@@ -135,13 +138,43 @@ def evidence_differences(row: EvidenceRow, scenario: Scenario) -> tuple[str, ...
 
 
 def _alike(one: str, other: str) -> bool:
-    return one == other or {one, other} == _ALIKE
+    return _ALIKE.get(one, one) == _ALIKE.get(other, other)
 
 
-def _distance(row: EvidenceRow, place: Place) -> float:
-    apart, facets, own = 0.0 if row.family == place.family else _FAMILY_COST, row.facets, place.facets
-    for name, cost in _COSTS.items():
-        if facets[name] != own[name] and not _alike(facets[name], own[name]):  # most are equal, and calls take long
-            apart += cost
-    apart += min(_MOST_SIZE_COST, _SIZE_COST * abs(log2(max(1, row.parameters) / max(1, place.parameters))))
-    return apart + min(_MOST_TOKENS_COST, _TOKENS_COST * abs(log2(row.tokens / place.tokens)))
+@dataclass(frozen=True, slots=True)
+class _Cases:
+    """Cases in the order of their names, and of each what decides how near it is, laid out to be asked all at once."""
+
+    rows: tuple[EvidenceRow, ...]
+    families: NDArray[np.str_]
+    facets: NDArray[np.str_]
+    """Cases x facets, in the order of their costs."""
+    log_parameters: NDArray[np.float64]
+    log_tokens: NDArray[np.float64]
+
+
+@cache
+def _cases_of(kind: EvidenceKind | None) -> _Cases:
+    rows = sorted((row for row in evidence_rows(kind) if row.exact), key=lambda row: row.id)
+    return _Cases(
+        rows=tuple(rows),
+        families=np.array([row.family for row in rows]),
+        facets=np.array([_facets(row.facets) for row in rows]),
+        log_parameters=np.log2([max(1, row.parameters) for row in rows]),
+        log_tokens=np.log2([row.tokens for row in rows]),
+    )
+
+
+def _facets(facets: Mapping[str, str]) -> list[str]:
+    return [_ALIKE.get(facets[name], facets[name]) for name in _COSTS]
+
+
+def _distances(cases: _Cases, place: Place) -> NDArray[np.float64]:
+    """How far each case is from a place."""
+    apart = np.where(cases.families == place.family, 0.0, _FAMILY_COST)
+    apart += (cases.facets != np.array(_facets(place.facets))) @ np.array(list(_COSTS.values()))
+    sizes = np.abs(cases.log_parameters - log2(max(1, place.parameters)))
+    tokens = np.abs(cases.log_tokens - log2(place.tokens))
+    apart += np.minimum(_MOST_SIZE_COST, _SIZE_COST * sizes)
+    apart += np.minimum(_MOST_TOKENS_COST, _TOKENS_COST * tokens)
+    return apart
