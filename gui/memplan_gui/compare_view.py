@@ -130,8 +130,8 @@ class CompareModel(QAbstractTableModel):
         return self._make() if self._make else None
 
     def show(self, make: Callable[[], Comparison]) -> None:
-        """Show what `make` makes, for the screen or to be copied; of the same shape, only figures are painted anew."""
-        old, self._make = self.compared, once_a_style(make)
+        """Show what `make` makes, once a style of numbers; of the same shape, only figures are painted anew."""
+        old, self._make = self.compared, make
         if old is not None and _shape(old) == _shape(self._make()):
             self.dataChanged.emit(self.index(0, 0), self.index(self.rowCount() - 1, self.columnCount() - 1))
         else:
@@ -283,12 +283,13 @@ class CompareView(AnswerView):
         known = [self._answers.answer_for(position) for position in range(len(scenarios))]
         estimates = [answer.estimate if answer else None for answer in known]
         current, unit = self._document.current, self._unit
-        compared = comparison(scenarios, estimates, current, unit)
+        make = once_a_style(lambda: comparison(scenarios, estimates, current, unit))
+        compared = make()
         if compared == self.figures.compared:
             return
         self.sentence.setText(compared.sentence)
         self.chart.show_comparison(compared)
-        self.figures.show(lambda: comparison(scenarios, estimates, current, unit))
+        self.figures.show(make)
         self._share()
 
     def share(self, height: int) -> None:

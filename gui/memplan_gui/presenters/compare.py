@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
+from operator import attrgetter
 from typing import Any
 
 from pydantic import BaseModel
@@ -23,7 +24,6 @@ from memplan import (
     tr,
     tr_later,
     translated,
-    value_at,
     verdict_title,
     verdict_tone,
 )
@@ -129,7 +129,7 @@ def difference_rows(scenarios: Sequence[Scenario], compared: Sequence[Compared],
     for path in _paths(first):
         if path == "name" or path.startswith("model."):
             continue
-        values = [value_at(one, path) for one in scenarios]
+        values = [_reader(path)(one) for one in scenarios]
         if any(value != values[0] for value in values):
             names = [one.estimate.device_name if one.estimate else "" for one in compared]
             cells = names if path == "hardware.device" else [value_text(path, value, unit) for value in values]
@@ -222,6 +222,12 @@ def _sentence(compared: Sequence[Compared], unit: Unit) -> str:
 
 def _figure(num_bytes: int, unit: Unit) -> str:
     return format_bytes(num_bytes, unit).split(" ")[0]
+
+
+@cache
+def _reader(path: str) -> Callable[[Scenario], Any]:
+    """What reads a field: every field of every scenario is read at every edit."""
+    return attrgetter(path)
 
 
 def _paths(part: BaseModel, under: str = "") -> Iterator[str]:
