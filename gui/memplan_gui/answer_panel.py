@@ -16,12 +16,12 @@ from memplan_gui.chart_panel import ChartPanel
 from memplan_gui.charts.stack_marks import Spot
 from memplan_gui.details import Details
 from memplan_gui.document import PlanDocument
-from memplan_gui.lever_menu import add_levers
+from memplan_gui.lever_menu import list_levers
 from memplan_gui.lever_strip import LeverStrip
 from memplan_gui.notice_bar import NoticeBar
 from memplan_gui.pieces import column, hairline, label, row, scaled, shown, tool_button
 from memplan_gui.presenters.answer import Answer
-from memplan_gui.presenters.levers import lever_cards, useful_ids
+from memplan_gui.presenters.levers import lever_cards, serving_ids, useful_ids
 from memplan_gui.presenters.verdict import VerdictView, verdict_view
 from memplan_gui.said import Said
 from memplan_gui.scenario_tabs import ScenarioTabs
@@ -59,6 +59,7 @@ class AnswerPanel(QWidget):
         self._unit: Unit = "gib"
         self._spot: Spot | None = None
         self._has_levers = False
+        self._lever_kinds: list[QMenu] = []
         self.tabs = ScenarioTabs(document, answers, theme)
         self.unit_switch = Segmented(tr("Unit"), UNITS)
         self.unit_switch.set_tool_tips({"gib": tr("1 GiB is 2^30 bytes."), "gb": tr("1 GB is 10^9 bytes.")})
@@ -160,9 +161,7 @@ class AnswerPanel(QWidget):
         return parts
 
     def _list_levers(self) -> None:
-        menu = self._more_levers.menu()
-        menu.clear()
-        add_levers(menu, self.levers.others, self.levers.toggled.emit)
+        list_levers(self._more_levers.menu(), self._lever_kinds, self.levers.others, self.levers.toggled.emit)
 
     @property
     def verdict_words(self) -> VerdictView | None:
@@ -209,7 +208,9 @@ class AnswerPanel(QWidget):
         self._levers_title.setText(tr("Levers: {problem}").format(problem=problem) if problem else title)
         cards = lever_cards(offers, estimate.verdict, self._unit) if estimate else ()
         useful = useful_ids(offers, self.levers.kept)
-        others = tuple(sorted((card for card in cards if card.id not in useful), key=lambda card: not card.applies))
+        serving = serving_ids(offers, self._scenario)
+        left = (card for card in cards if card.id in serving and card.id not in useful)
+        others = tuple(sorted(left, key=lambda card: not card.applies))
         self.levers.show_cards(tuple(card for card in cards if card.id in useful), others)
         shown(self._more_levers, bool(others))
         for before, after in pairwise((self._more_levers, *self.levers.buttons, self.splitter.handle(1))):

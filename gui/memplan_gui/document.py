@@ -119,13 +119,17 @@ class PlanDocument(QObject):
 
     @property
     def name(self) -> str:
-        """What to call the document in the title bar."""
+        """What to call the plan: what it is about, otherwise its file."""
         return self.plan.title or (self.path.stem if self.path else tr("Untitled"))
 
     @property
     def title(self) -> str:
-        """The name as the title bar shows it: work that was not saved is told from an older state of the same file."""
-        return tr("{name} (recovered)").format(name=self.name) if self._is_recovered else self.name
+        """What the title bar shows: the file, as everywhere else, and what a plan without one is about.
+
+        Work that was not saved is told from an older state of the same file.
+        """
+        name = self.path.name if self.path else self.name
+        return tr("{name} (recovered)").format(name=name) if self._is_recovered else name
 
     def full_path(self, path: str) -> str:
         """The path, from the plan's root, of a field of the scenario that is looked at."""

@@ -129,7 +129,7 @@ class FileCommands(QObject):
         """Whether the open document may be left: saved, unchanged, or given up."""
         if not self._document.modified:
             return True
-        wish = dialogs.ask_about_changes(self._window, self._document.name)
+        wish = dialogs.ask_about_changes(self._window, self._document.title)
         return self.save() if wish == "save" else wish == "discard"
 
     def attempt(self, action: Callable[[], None]) -> bool:

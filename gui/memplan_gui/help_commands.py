@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QObject, QUrl
-from PySide6.QtGui import QDesktopServices
+from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QWidget
 
 from memplan import tr, tr_later, translated
@@ -49,7 +48,8 @@ class HelpCommands(QObject):
         self._notice.say(translated(HINT), "hint", {tr("First steps"): lambda: self._pages.show("start")})
 
     def show_log(self) -> None:
-        """Open the log in the system's own viewer; where there is none, say where the file is."""
+        """Show the log and where its file is: not every system has something that opens it."""
+        from memplan_gui.log_dialog import LogDialog
         from memplan_gui.log_file import log, log_path
         from memplan_gui.mistakes import versions
 
@@ -58,5 +58,5 @@ class HelpCommands(QObject):
             log().info("%s", versions())
         if not path.exists():
             self._notice.say(tr("There is no log: {file} cannot be written.").format(file=path), "error")
-        elif not QDesktopServices.openUrl(QUrl.fromLocalFile(str(path))):
-            self._notice.say(tr("The log is {file}.").format(file=path), "hint")
+        else:
+            LogDialog(self._window, path).open()

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from PySide6.QtCore import QSize, Qt, QUrl
 from PySide6.QtGui import QDesktopServices, QKeySequence, QResizeEvent, QShortcut, QTextCursor, QTextOption
-from PySide6.QtWidgets import QLineEdit, QTextBrowser, QTreeWidget, QTreeWidgetItem, QWidget
+from PySide6.QtWidgets import QLineEdit, QTextBrowser, QTreeWidgetItem, QWidget
 
 from memplan import MemplanError, tr, tr_n, translated
+from memplan_gui.help_contents import Contents
 from memplan_gui.help_text import page_document
 from memplan_gui.keyboard_splitter import KeyboardSplitter
 from memplan_gui.pieces import column, label, row, scaled, tool_button, window_size
@@ -71,11 +72,7 @@ class HelpWindow(QWidget):
         self.search.setPlaceholderText(tr("Search in Help"))
         self.search.setAccessibleName(tr("Search in Help"))
         self.search.setClearButtonEnabled(True)
-        self.contents = QTreeWidget()
-        self.contents.setObjectName("help_contents")
-        self.contents.setHeaderHidden(True)
-        self.contents.setIndentation(14)
-        self.contents.setAccessibleName(tr("Contents"))
+        self.contents = Contents()
         self.page = Page()
         self.back = tool_button("flat", tr("Back"), tip=tr("Back (Alt+Left)"))
         self.forward = tool_button("flat", tr("Forward"), tip=tr("Forward (Alt+Right)"))
@@ -158,6 +155,7 @@ class HelpWindow(QWidget):
             item.setExpanded(page == self._page)
             if page == self._page:
                 self.contents.setCurrentItem(item)
+        self.contents.fit()
 
     def _search(self, query: str) -> None:
         if not query.strip():
@@ -170,6 +168,7 @@ class HelpWindow(QWidget):
             item = QTreeWidgetItem(self.contents, [section.title])
             item.setData(0, TOPIC, section.topic)
             item.setToolTip(0, section.title)
+        self.contents.fit()
         count = len(found)
         places = tr_n("{count} place", "{count} places", count).format(count=count)
         self._found.setText(places if count else tr("Nothing found"))

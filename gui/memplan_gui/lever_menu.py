@@ -1,4 +1,4 @@
-"""The menus of levers: the strip's cards, each with a shortcut while it is seen, then every other lever."""
+"""The menus of levers: the strip's cards, each with a shortcut while it is seen, then every other lever by its kind."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from collections.abc import Callable
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QMenu
 
+from memplan import translated
 from memplan_gui.lever_strip import LeverStrip
-from memplan_gui.presenters.levers import LeverCard
+from memplan_gui.presenters.levers import KINDS, LeverCard
 
 MOST_SHORTCUTS = 9
 """As many as there are digits for shortcuts."""
@@ -35,7 +36,7 @@ class LeverMenu:
             action.triggered.connect(lambda _=False, number=number: strip.press(number))
             self._with_card.append(action)
         menu.addSeparator()
-        self._others: list[QAction] = []
+        self._others: list[QMenu] = []
         strip.seen.connect(self._number)
         self._number(strip.isVisible())
         self.refresh()
@@ -58,21 +59,33 @@ class LeverMenu:
     def _list_others(self) -> None:
         """List the levers that have no card, when somebody looks: there are thirty, and each edit changes them all."""
         self.refresh()
-        for action in self._others:
-            self._menu.removeAction(action)
-            action.deleteLater()
-        self._others = add_levers(self._menu, self._strip.others, self._strip.toggled.emit)
+        list_levers(self._menu, self._others, self._strip.others, self._strip.toggled.emit)
 
 
-def add_levers(menu: QMenu, cards: tuple[LeverCard, ...], toggle: Callable[[str], object]) -> list[QAction]:
-    """Add a line for each lever: its saving and price, checked where it is on, dimmed where it does not apply."""
-    actions = []
-    for card in cards:
-        action = menu.addAction("")
-        _show(action, card)
-        action.triggered.connect(lambda _=False, lever=card.id: toggle(lever))
-        actions.append(action)
-    return actions
+def list_levers(menu: QMenu, kinds: list[QMenu], cards: tuple[LeverCard, ...], toggle: Callable[[str], object]) -> None:
+    """Put a menu for each kind of lever into a menu: a line for each, its saving and price, dimmed where it is none.
+
+    Args:
+        menu: the menu.
+        kinds: those that stand in it; they give way to the new ones.
+        cards: the levers.
+        toggle: what is done with the one that is chosen, by its id.
+    """
+    for old in kinds:
+        menu.removeAction(old.menuAction())
+        old.deleteLater()
+    kinds.clear()
+    for kind in KINDS:
+        of_kind = [card for card in cards if card.kind == kind]
+        if not of_kind:
+            continue
+        levers = menu.addMenu(translated(kind))
+        levers.setToolTipsVisible(True)
+        kinds.append(levers)
+        for card in of_kind:
+            action = levers.addAction("")
+            _show(action, card)
+            action.triggered.connect(lambda _=False, lever=card.id: toggle(lever))
 
 
 def _show(action: QAction, card: LeverCard) -> None:

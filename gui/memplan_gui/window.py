@@ -247,7 +247,8 @@ class Window(QMainWindow):
         self.menus.actions["show_first_step"].setChecked(self.answer_panel.chart.steps.value() == "first")
 
     def _show_title(self) -> None:
-        self.setWindowTitle(f"{self.document.title}[*] — memplan")
+        title = self.document.title.replace("[*]", "[*][*]")  # so written, Qt takes it for no mark
+        self.setWindowTitle(f"{title}[*] — memplan")
         self.setWindowModified(self.document.modified)
         self.setWindowFilePath(str(self.document.path or ""))
 

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 
 import pytest
-from PySide6.QtCore import QPoint, Qt, QUrl
+from PySide6.QtCore import QPoint, QRect, Qt, QUrl
 from PySide6.QtGui import QDesktopServices, QTextTable
 from PySide6.QtWidgets import QApplication, QToolButton, QWidget
 from pytestqt.qtbot import QtBot
 
-from memplan import LEVERS, TERMS, Scenario, choice_title, facts_at
+from memplan import LEVERS, TERMS, Scenario, choice_title, facts_at, resource
 from memplan_gui.field_help import FieldHelp
 from memplan_gui.first_plan import example_plan
+from memplan_gui.help_contents import AROUND
 from memplan_gui.help_text import page_document
 from memplan_gui.help_topics import FIELD_TOPICS, VIEW_TOPICS, topic_of, topic_of_lever
 from memplan_gui.help_window import HelpWindow
@@ -236,3 +238,33 @@ def test_under_the_form_stands_what_the_field_at_hand_is(window: Window, qtbot: 
     qtbot.waitUntil(lambda: scroller.viewport().rect().contains(last.editor.mapTo(scroller, foot)))
     window.answer_panel.chart.take_keyboard()
     assert said.text == ""
+
+
+def test_headings_in_the_contents_are_whole(window: Window, qtbot: QtBot) -> None:
+    """Most of those of "Why is my number different?" lost their second half."""
+    window.menus.actions["help"].trigger()
+    (shown,) = window.findChildren(HelpWindow)
+    for page in ("why", "method"):
+        shown.show_topic(page)
+        QApplication.processEvents()
+        contents = shown.contents
+        metrics, lines = contents.fontMetrics(), []
+        page_item = contents.currentItem()
+        for at in range(page_item.childCount()):
+            item = page_item.child(at)
+            place = contents.visualItemRect(item)
+            room = contents.viewport().width() - place.left() - AROUND.width()
+            words = metrics.boundingRect(QRect(0, 0, room, 1), Qt.TextFlag.TextWordWrap.value, item.text(0))
+            assert place.height() >= words.height() + 4, item.text(0)
+            lines.append(words.height() > metrics.height())
+        assert any(lines), page
+    shown.close()
+
+
+def test_the_first_thing_on_every_page_and_under_every_heading_is_words() -> None:
+    for page in PAGES:
+        blocks = resource("help", f"{page}.md").read_text(encoding="utf-8").split("\n\n")
+        for before, block in pairwise(blocks):
+            assert not (before.startswith("#") and block.startswith("```")), (page, before)
+        first = [block for block in blocks if not block.startswith("#")][:2]
+        assert not any(block.startswith("```") for block in first), page

@@ -20,6 +20,7 @@ from memplan import resource
 from memplan_gui import dialogs, recovery
 from memplan_gui.document import PlanDocument
 from memplan_gui.first_plan import example_plan
+from memplan_gui.log_dialog import LogDialog
 from memplan_gui.mistake_dialog import MistakeDialog
 from memplan_gui.settings import Settings
 from memplan_gui.theme import Theme
@@ -164,6 +165,8 @@ def test_dialogs_leave_nothing(example: Window, theme: Theme, qtbot: QtBot) -> N
         mistake.open()
         mistake.more.click()
         mistake.reject()
+        LogDialog(example, path).reject()
+        example.menus.submenus["levers"].aboutToShow.emit()
 
     assert grown(ask) == {}
 

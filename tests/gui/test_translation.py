@@ -37,6 +37,7 @@ from memplan_gui.export_dialog import ExportDialog
 from memplan_gui.first_plan import example_plan
 from memplan_gui.help_window import HelpWindow
 from memplan_gui.import_dialog import ImportDialog
+from memplan_gui.log_dialog import LogDialog
 from memplan_gui.mistake_dialog import MistakeDialog
 from memplan_gui.window import Window
 from tests.gui.pseudo_locale import accented, pseudo_catalog
@@ -201,11 +202,13 @@ def opened_dialogs(example: Window, monkeypatch: pytest.MonkeyPatch) -> Iterator
         ImportDialog(example, [recipe], import_files([recipe])),
         ExportDialog(example, example.document.plan.scenarios, 0, "axolotl", example.answer_panel._theme),
         MistakeDialog(example, "a report", is_kept=True),
+        LogDialog(example, Path("/tmp/none.log")),
     ]
     yield [*made, *asked, *example.findChildren(HelpWindow)]
     for dialog in (*made[:2], *asked):
         dialog.deleteLater()
-    made[2].close()
+    for dialog in made[2:]:
+        dialog.close()
 
 
 def test_nothing_fixed_stays_english_in_dialogs(opened_dialogs: list[QWidget]) -> None:
@@ -213,7 +216,7 @@ def test_nothing_fixed_stays_english_in_dialogs(opened_dialogs: list[QWidget]) -
         dialog.show()
         QApplication.processEvents()
         of_a_file = ("cell", "QLabel text", "QPlainTextEdit", "QLineEdit description")
-        composed = of_a_file if isinstance(dialog, ImportDialog | ExportDialog) else ()
+        composed = of_a_file if isinstance(dialog, ImportDialog | ExportDialog | LogDialog) else ()
         left = {
             (where, text)
             for where, text in texts_of(dialog)

@@ -19,7 +19,7 @@ from pytestqt.qtbot import QtBot
 
 from memplan import MemplanError, __version__, parse_plan
 from memplan_gui import log_file, mistakes
-from memplan_gui.help_commands import QDesktopServices
+from memplan_gui.log_dialog import LogDialog, end_of
 from memplan_gui.log_file import open_log
 from memplan_gui.mistake_dialog import KEPT, NOT_KEPT, MistakeDialog
 from memplan_gui.mistakes import MOST_DIALOGS, Mistakes
@@ -278,22 +278,31 @@ def test_the_log_is_in_the_folder_for_such() -> None:
         assert "xdg_state_home" in path.parts
 
 
-@pytest.mark.parametrize(("opens", "said"), [(True, ""), (False, "The log is ")])
-def test_help_shows_the_log(
-    window: Window, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, opens: bool, said: str
+def test_help_shows_the_log_itself_and_where_it_is(
+    window: Window, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
+    """Where nothing opens files, or says that it does and does nothing, nothing was to be seen."""
     path = tmp_path / "memplan.log"
     log = open_log(path)
     monkeypatch.setattr(log_file, "log_path", lambda: path)
     monkeypatch.setattr(log_file, "log", lambda: log)
-    asked: list[str] = []
-    monkeypatch.setattr(QDesktopServices, "openUrl", lambda url: asked.append(url.toLocalFile()) or opens)
     window.menus.actions["show_log"].trigger()
     log.handlers[0].close()
-    assert [Path(name) for name in asked] == [path]
-    assert f"memplan {__version__}" in path.read_text()
-    assert window.answer_panel.notice.text.startswith(said)
-    assert bool(window.answer_panel.notice.text) is bool(said)
+    (dialog,) = window.findChildren(LogDialog)
+    assert dialog.isVisible()
+    assert f"memplan {__version__}" in dialog.text.toPlainText()
+    assert dialog.place.text() == str(path)
+    dialog.copy.click()
+    assert QApplication.clipboard().text() == str(path)
+    dialog.reject()
+
+
+def test_of_a_long_log_the_end_is_shown_and_of_none_why(tmp_path: Path) -> None:
+    path = tmp_path / "memplan.log"
+    path.write_text("first\n" + "x" * 98 + "\n" + "last line\n" * 10_000)
+    assert end_of(path).splitlines()[0] == "last line"
+    assert end_of(path).endswith("last line\n")
+    assert "cannot be read" in end_of(tmp_path / "none.log")
 
 
 def test_a_log_that_cannot_be_made_is_said(window: Window, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

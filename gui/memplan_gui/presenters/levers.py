@@ -4,10 +4,38 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from memplan import LeverOffer, Unit, Verdict, saving_words, slowdown_words, tr, translated, useful_offers
+from memplan import (
+    Lever,
+    LeverOffer,
+    Scenario,
+    Unit,
+    Verdict,
+    saving_words,
+    slowdown_words,
+    tr,
+    tr_later,
+    translated,
+    useful_offers,
+)
 from memplan_gui.presenters.verdict import ICONS
 
 MOST_CARDS = 8
+SAME_RESULT, SHARDING = tr_later("&Same result"), tr_later("&Devices and sharding")
+KINDS = (
+    *(SAME_RESULT, SHARDING, tr_later("&Offloading"), tr_later("&Precision")),
+    *(tr_later("Op&timizer"), tr_later("&Method"), tr_later("&Batch and sequence")),
+)
+"""Kinds of levers, by what they change of a run: those first that change nothing of what it learns."""
+_KIND_OF: dict[str, str] = {
+    "devices": SHARDING,
+    "host": KINDS[2],
+    "precision": KINDS[3],
+    "optimizer": KINDS[4],
+    "method": KINDS[5],
+    "effective_batch": KINDS[6],
+    "sequence_length": KINDS[6],
+}
+"""By what a person may want to keep."""
 NO_SLOWER = 1.01
 
 
@@ -26,6 +54,8 @@ class LeverCard:
     then: Verdict | None
     """The verdict after it, where that differs from the verdict now."""
     tip: str
+    kind: str = SAME_RESULT
+    """Of `KINDS`."""
 
     @property
     def then_words(self) -> str:
@@ -70,6 +100,12 @@ def useful_ids(offers: tuple[LeverOffer, ...], keep: tuple[str, ...] = ()) -> tu
     return tuple(offer.lever.id for offer in useful_offers(offers, MOST_CARDS, keep))
 
 
+def serving_ids(offers: tuple[LeverOffer, ...], scenario: Scenario | None) -> frozenset[str]:
+    """The levers that are for runs such as the scenario's: those that train, or those that make text."""
+    purpose = "inference" if scenario is not None and scenario.training.method == "inference" else "training"
+    return frozenset(offer.lever.id for offer in offers if purpose in offer.lever.serves)
+
+
 def lever_card(offer: LeverOffer, now: Verdict, unit: Unit) -> LeverCard:
     """One lever's card."""
     applies = offer.state != "not_applicable"
@@ -81,8 +117,16 @@ def lever_card(offer: LeverOffer, now: Verdict, unit: Unit) -> LeverCard:
         is_on=offer.state == "on",
         applies=applies,
         then=offer.verdict if offer.state == "off" and offer.verdict != now else None,
+        kind=kind_of(offer.lever),
         tip=f"{translated(offer.lever.does)} {offer.sentence} {offer.price}",
     )
+
+
+def kind_of(lever: Lever) -> str:
+    """What kind a lever is of: by what it changes of the run, or that it divides it."""
+    if lever.changes_what is None:
+        return SHARDING if lever.group in ("sharding", "tensor") else SAME_RESULT
+    return _KIND_OF[lever.changes_what]
 
 
 def short_price(offer: LeverOffer) -> str:
