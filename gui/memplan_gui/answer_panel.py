@@ -207,7 +207,7 @@ class AnswerPanel(QWidget):
         title = tr("Levers: what each changes of the need now, in {unit}").format(unit=UNIT_NAMES[self._unit])
         self._levers_title.setText(tr("Levers: {problem}").format(problem=problem) if problem else title)
         cards = lever_cards(offers, estimate.verdict, self._unit) if estimate else ()
-        useful = useful_ids(offers, self.levers.kept)
+        useful = useful_ids(offers, self.levers.kept, self._scenario)
         serving = serving_ids(offers, self._scenario)
         left = (card for card in cards if card.id in serving and card.id not in useful)
         others = tuple(sorted(left, key=lambda card: not card.applies))

@@ -25,14 +25,13 @@ class Contents(QTreeWidget):
         self.setWordWrap(True)
         self.setTextElideMode(Qt.TextElideMode.ElideNone)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        # The bar that comes and goes would change the width, and with it the lines, and with them whether it is there.
-        self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOn)
 
     def fit(self) -> None:
-        """Give every item the height of its words at this width."""
+        """Give every item the height of its words, with the scroll bar or without: that comes and goes with them."""
         metrics, each = self.fontMetrics(), QTreeWidgetItemIterator(self)
+        room = self.width() - self.verticalScrollBar().sizeHint().width()
         while (item := each.value()) is not None:
-            width = self.viewport().width() - INDENTATION * (1 + _depth(item)) - AROUND.width()
+            width = room - INDENTATION * (1 + _depth(item)) - AROUND.width()
             place = QRect(0, 0, max(width, 1), 1)
             words = metrics.boundingRect(place, Qt.TextFlag.TextWordWrap.value, item.text(0))
             item.setSizeHint(0, QSize(width, words.height() + AROUND.height()))

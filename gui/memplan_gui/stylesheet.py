@@ -74,6 +74,7 @@ QFileDialog {
   filedialog-parent-directory-icon: url("$parent"); filedialog-new-directory-icon: url("$new_folder");
   filedialog-listview-icon: url("$listed"); filedialog-detailedview-icon: url("$detailed");
 }
+QDialogButtonBox { dialogbuttonbox-buttons-have-icons: 0; }
 QMessageBox QLabel#qt_msgbox_label { font-weight: 600; }
 QMessageBox QLabel#qt_msgbox_informativelabel { min-width: ${question}px; }
 

@@ -18,7 +18,7 @@ from memplan_gui.tab_bar import TabBar
 MARGIN = 20
 AROUND = 8
 """Above and below a view."""
-LEAST = QSize(300, 390)
+LEAST = QSize(300, 330)
 """Below this height the verdict scrolls out of sight above the view."""
 
 

@@ -247,8 +247,7 @@ class Window(QMainWindow):
         self.menus.actions["show_first_step"].setChecked(self.answer_panel.chart.steps.value() == "first")
 
     def _show_title(self) -> None:
-        title = self.document.title.replace("[*]", "[*][*]")  # so written, Qt takes it for no mark
-        self.setWindowTitle(f"{title}[*] — memplan")
+        self.setWindowTitle(self.document.title.replace("[*]", "[*][*]") + "[*] — memplan")  # twice, it is no mark
         self.setWindowModified(self.document.modified)
         self.setWindowFilePath(str(self.document.path or ""))
 

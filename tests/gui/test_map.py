@@ -14,7 +14,7 @@ from pytestqt.qtbot import QtBot
 
 from memplan import Plan, Scenario, estimate, largest_micro_batch, memory_map, replaced, verdict_sentence
 from memplan_gui.background import Background
-from memplan_gui.charts.look import ChartLook, Side, TextKind
+from memplan_gui.charts.look import ChartLook, Side, TextKind, chart_fonts
 from memplan_gui.charts.map_lines import frontier_line, last_line, line_of, need_lines
 from memplan_gui.charts.map_marks import MapMarks, _pieces, area_of, heat, paint_map
 from memplan_gui.document import PlanDocument
@@ -266,3 +266,17 @@ def test_no_words_stand_on_a_border(
     borders = [piece for line in (frontier_line, last_line) for piece in _pieces(marks, line(chart.found))]
     assert borders
     assert [text for text, place in inside.items() if any(place.intersects(piece) for piece in borders)] == []
+
+
+def test_a_small_map_of_large_words_hides_neither_ring_nor_border(theme: Theme, qapp: QApplication) -> None:
+    """At twice the text size the name of the plan's own place stood on that place."""
+    fonts = chart_fonts(qapp.font().family(), 26)
+    look = ChartLook(theme.roles, *fonts)
+    marks = MapMarks(chart_of(replaced(LORA, "training.method", "full")), area_of(640, 280, look), look)
+    image = QImage(640, 280, QImage.Format.Format_RGB32)
+    painter = QPainter(image)
+    paint_map(painter, marks)
+    painter.end()
+    at = marks.place(marks.chart.batch, marks.chart.sequence)
+    assert at is not None
+    assert image.pixelColor(at.toPoint()) == look.colour("text")  # the dot in the ring

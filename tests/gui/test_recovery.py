@@ -119,11 +119,12 @@ def test_a_leftover_is_opened_as_unsaved_under_its_own_file(
     assert window.document.path == tmp_path / "lost.memplan"
     assert window.document.modified
     assert window.isWindowModified()
-    assert window.windowTitle() == "Lost (recovered)[*] — memplan"  # its saved state may be open in another window
+    title = "lost.memplan (recovered)[*] — memplan"  # its saved state may be open in another window
+    assert window.windowTitle() == title
     assert len(list(folder.glob("*.json"))) == 1  # its own now
     assert list(leftovers(folder)) == []
     window.document.save()
-    assert window.windowTitle() == "Lost[*] — memplan"
+    assert window.windowTitle() == "lost.memplan[*] — memplan"
     recovery.forget()
 
 

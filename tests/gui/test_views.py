@@ -114,6 +114,24 @@ def test_nothing_scrolls_inside_of_what_scrolls_in_the_smallest_window(
     assert not nested, "\n".join(nested)
 
 
+@pytest.mark.parametrize("width", [900, 840, 760])
+def test_on_a_small_screen_the_verdict_does_not_scroll_around_what_scrolls(
+    open_window: Callable[..., Window], width: int
+) -> None:
+    """A window is no larger than its screen: there the answer scrolled, in it the view, and in that its table."""
+    window = open_window(PlanDocument(example_plans()[0]))
+    window.setMinimumSize(width, 600)
+    window.resize(width, 600)
+    views = window.answer_panel.views
+    outer: QWidget | None = views
+    while not isinstance(outer, QScrollArea):
+        assert outer is not None
+        outer = outer.parentWidget()
+    for title in views.titles:
+        look_at(window, title)
+        assert not outer.verticalScrollBar().isVisible(), title
+
+
 def test_a_bar_inside_a_bar_is_found(window: Window) -> None:
     inner, outer = QScrollArea(), QScrollArea(window)
     for area, content in ((inner, QWidget()), (outer, inner)):

@@ -168,7 +168,7 @@ def _pieces(marks: MapMarks, line: Line) -> list[QRectF]:
 
 
 def _label_below(painter: QPainter, marks: MapMarks, border: Line, texts: Sequence[str], taken: list[QRectF]) -> None:
-    """Write what is below a border: there, in fewer words where they have no room, and on it where there is none.
+    """Write what is below a border: there, in fewer words where they have no room, and those on it at worst.
 
     A border falls to the right, so what lies left of one of its points and below that is on its one side.
     """
@@ -183,7 +183,7 @@ def _label_below(painter: QPainter, marks: MapMarks, border: Line, texts: Sequen
             place.moveCenter(point + away)
             if marks.area.contains(place) and _box(painter, marks, text, place.center(), taken, bold=True):
                 return
-    _box(painter, marks, texts[0], points[0], taken, bold=True, anywhere=True)
+    _box(painter, marks, texts[-1], points[0], taken, bold=True, anywhere=True)
 
 
 def _label_line(painter: QPainter, marks: MapMarks, line: Line, text: str, taken: list[QRectF]) -> None:
@@ -244,7 +244,10 @@ def _paint_own(painter: QPainter, marks: MapMarks, taken: list[QRectF]) -> QPoin
 
 
 def _label_own(painter: QPainter, marks: MapMarks, at: QPointF, taken: list[QRectF]) -> None:
-    """Name the plan's own place: beside it, or above or below where a border would run through the words."""
+    """Name the plan's own place: beside it, or above or below where a border would run through the words.
+
+    Where the map is too small for that the ring stands alone, rather than under its own name.
+    """
     chart, look = marks.chart, marks.look
     text = tr("this plan: {place}").format(place=place_text(chart.batch, chart.sequence))
     half = look.width("caption", text) / 2 + 2 * MARKER + 8
@@ -254,7 +257,6 @@ def _label_own(painter: QPainter, marks: MapMarks, at: QPointF, taken: list[QRec
     for away in (*beside, *around):
         if _box(painter, marks, text, at + away, taken):
             return
-    _box(painter, marks, text, at + (beside or [QPointF(-half, 0)])[0], taken, anywhere=True)
 
 
 def _paint_axes(painter: QPainter, marks: MapMarks) -> None:

@@ -95,9 +95,16 @@ def toggle_words(offer: LeverOffer) -> str:
     return words.format(lever=translated(offer.lever.title))
 
 
-def useful_ids(offers: tuple[LeverOffer, ...], keep: tuple[str, ...] = ()) -> tuple[str, ...]:
-    """The levers that have a card: those that are worth it, in their own order; `keep` come first."""
-    return tuple(offer.lever.id for offer in useful_offers(offers, MOST_CARDS, keep))
+def useful_ids(
+    offers: tuple[LeverOffer, ...], keep: tuple[str, ...] = (), scenario: Scenario | None = None
+) -> tuple[str, ...]:
+    """The levers that have a card: those that are worth it, in their own order; `keep` come first.
+
+    One that is for other runs than the scenario's has none.
+    """
+    serving = serving_ids(offers, scenario)
+    found = useful_offers([offer for offer in offers if offer.lever.id in serving], MOST_CARDS, keep)
+    return tuple(offer.lever.id for offer in found)
 
 
 def serving_ids(offers: tuple[LeverOffer, ...], scenario: Scenario | None) -> frozenset[str]:
