@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 from memplan.architecture.composing import plain_mlp, read_activation, read_head_dim
 from memplan.architecture.config_reader import ConfigReader
@@ -20,10 +21,61 @@ def _norm(name: str, size: int) -> Norm:
     return Norm(name, "layer", size, bias=True)
 
 
+@dataclass(frozen=True, slots=True)
+class _Keys:
+    """Under which keys BioGPT and XGLM have the same sizes and rates."""
+
+    hidden: tuple[str, ...]
+    heads: tuple[str, ...]
+    layers: tuple[str, ...]
+    width: str
+    activation: str
+    dropout: str
+    attention_dropout: str
+    positions: int
+    """Of how many positions there are where the config does not say."""
+
+
+_BIOGPT_KEYS = _Keys(
+    hidden=("hidden_size",),
+    heads=("num_attention_heads",),
+    layers=("num_hidden_layers",),
+    width="intermediate_size",
+    activation="hidden_act",
+    dropout="hidden_dropout_prob",
+    attention_dropout="attention_probs_dropout_prob",
+    positions=1024,
+)
+_XGLM_KEYS = _Keys(
+    hidden=("d_model", "hidden_size"),
+    heads=("attention_heads", "num_attention_heads"),
+    layers=("num_layers", "num_hidden_layers"),
+    width="ffn_dim",
+    activation="activation_function",
+    dropout="dropout",
+    attention_dropout="attention_dropout",
+    positions=2048,
+)
+
+
 def _biogpt(reader: ConfigReader) -> Architecture:
-    hidden, heads, vocab = reader.size("hidden_size"), reader.size("num_attention_heads"), reader.size("vocab_size")
-    dropout, width = reader.fraction("hidden_dropout_prob", 0.1), reader.size("intermediate_size")
-    positions = reader.size("max_position_embeddings", default=1024)
+    return _decoder(reader, _BIOGPT_KEYS, "output_projection")
+
+
+def _xglm(reader: ConfigReader) -> Architecture:
+    """Its positions are sines and cosines, a table that does not train; it has no fused attention."""
+    model = _decoder(reader, _XGLM_KEYS, "lm_head")
+    ((layer, count),) = model.layers
+    assert isinstance(layer.attention, Attention), "composed with one"
+    attention = replace(layer.attention, scaled_queries="first", scores="xglm", softmax_in_fp32=True)
+    layers = ((replace(layer, attention=attention), count),)
+    return replace(model, layers=layers, positions=None, fixed_positions=model.positions)
+
+
+def _decoder(reader: ConfigReader, keys: _Keys, head: str) -> Architecture:
+    hidden, heads, vocab = reader.size(*keys.hidden), reader.size(*keys.heads), reader.size("vocab_size")
+    dropout, width = reader.fraction(keys.dropout, 0.1), reader.size(keys.width)
+    positions = reader.size("max_position_embeddings", default=keys.positions)
     layer = Layer(
         attention=Attention(
             name="self_attn",
@@ -32,13 +84,13 @@ def _biogpt(reader: ConfigReader) -> Architecture:
             head_dim=read_head_dim(reader, hidden, heads),
             inputs=tuple(Linear(name, hidden, hidden, True) for name in ("q_proj", "k_proj", "v_proj")),
             output=Linear("out_proj", hidden, hidden, True),
-            dropout=reader.fraction("attention_probs_dropout_prob", 0.1),
+            dropout=reader.fraction(keys.attention_dropout, 0.1),
             softmax_in_fp32=False,
         ),
         mlp=plain_mlp(
             Linear("fc1", hidden, width, True, "mlp"),
             Linear("fc2", width, hidden, True, "mlp"),
-            read_activation(reader, "gelu", "hidden_act"),
+            read_activation(reader, "gelu", keys.activation),
             name="",
         ),
         attention_norm=_norm("self_attn_layer_norm", hidden),
@@ -53,51 +105,9 @@ def _biogpt(reader: ConfigReader) -> Architecture:
         embedding_scale="number_inside",
         positions=Table("embed_positions", positions + _OFFSET, hidden, unused_rows=_OFFSET),
         embedding_dropout=dropout,
-        layers=((layer, reader.size("num_hidden_layers")),),
+        layers=((layer, reader.size(*keys.layers)),),
         final_norm=_norm("layer_norm", hidden),
-        head=Linear("output_projection", hidden, vocab, component="head"),
-        tied=reader.flag("tie_word_embeddings", True),
-    )
-
-
-def _xglm(reader: ConfigReader) -> Architecture:
-    """Its positions are sines and cosines, a table that does not train; it has no fused attention."""
-    hidden, heads = reader.size("d_model", "hidden_size"), reader.size("attention_heads", "num_attention_heads")
-    dropout, width, vocab = reader.fraction("dropout", 0.1), reader.size("ffn_dim"), reader.size("vocab_size")
-    positions = reader.size("max_position_embeddings", default=2048)
-    layer = Layer(
-        attention=Attention(
-            name="self_attn",
-            heads=heads,
-            kv_heads=heads,
-            head_dim=read_head_dim(reader, hidden, heads),
-            inputs=tuple(Linear(name, hidden, hidden, True) for name in ("q_proj", "k_proj", "v_proj")),
-            output=Linear("out_proj", hidden, hidden, True),
-            dropout=reader.fraction("attention_dropout", 0.1),
-            scaled_queries="first",
-            scores="xglm",
-        ),
-        mlp=plain_mlp(
-            Linear("fc1", hidden, width, True, "mlp"),
-            Linear("fc2", width, hidden, True, "mlp"),
-            read_activation(reader, "gelu", "activation_function"),
-            name="",
-        ),
-        attention_norm=_norm("self_attn_layer_norm", hidden),
-        mlp_norm=_norm("final_layer_norm", hidden),
-        dropout=dropout,
-    )
-    return Architecture(
-        model_type=reader.model_type,
-        hidden_size=hidden,
-        vocab_size=vocab,
-        tokens=Table("embed_tokens", vocab, hidden),
-        embedding_scale="number_inside",
-        fixed_positions=Table("embed_positions", positions + _OFFSET, hidden, unused_rows=_OFFSET),
-        embedding_dropout=dropout,
-        layers=((layer, reader.size("num_layers", "num_hidden_layers")),),
-        final_norm=_norm("layer_norm", hidden),
-        head=Linear("lm_head", hidden, vocab, component="head"),
+        head=Linear(head, hidden, vocab, component="head"),
         tied=reader.flag("tie_word_embeddings", True),
     )
 
