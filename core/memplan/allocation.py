@@ -37,6 +37,7 @@ from memplan.memory.zero_gathering import zero3_gathering
 from memplan.plan.edit import replaced
 from memplan.plan.hardware import Hardware, Sharding
 from memplan.plan.scenario import Scenario
+from memplan.plan.training import Training
 from memplan.result import CoursePoint, Instant, StageShare, TraceBytes
 
 
@@ -123,8 +124,6 @@ def _chosen(scenario: Scenario) -> ChosenModel:
     architecture, last = chosen.architecture, training.lora.last_layers
     if last is not None and training.method in ("lora", "qlora"):
         architecture = adapted_on_last(architecture, last)
-    if training.checkpointing == "full":
-        architecture = checkpointed_every(architecture, training.checkpoint_every)
     return chosen if architecture is chosen.architecture else replace(chosen, architecture=architecture)
 
 
@@ -151,7 +150,7 @@ def allocation(scenario: Scenario) -> Allocation:
     whole = _states(chosen, the_whole(chosen.architecture), setup, scenario)
     found = [
         _on_a_stage(chosen, stage, setup, scenario, whole)
-        for stage in _stages(chosen, hardware, expert_parallel_of(hardware))
+        for stage in _stages(chosen, hardware, expert_parallel_of(hardware), _every(scenario.training))
     ]
     fullest, *others = sorted(found, key=lambda one: -one.peak_bytes)
     return replace(fullest, others=tuple(others)) if others else fullest
@@ -207,10 +206,19 @@ def _work(stage: Stage, setup: Setup, scenario: Scenario, states: States, gather
     )
 
 
-def _stages(chosen: ChosenModel, hardware: Hardware, expert_parallel: int) -> tuple[Stage, ...]:
-    """One of each kind of stage; the whole model, where there is no pipeline."""
+def _stages(chosen: ChosenModel, hardware: Hardware, expert_parallel: int, every: int = 1) -> tuple[Stage, ...]:
+    """One of each kind of stage; the whole model, where there is no pipeline.
+
+    Layers between checkpoints are counted on each stage from its first: a process knows of no others
+    (torchtitan, distributed/activation_checkpoint.py, a count of what it has wrapped).
+    """
     part = part_of(chosen.architecture, tensor=hardware.tensor_parallel, expert=expert_parallel)
-    return stages(part, hardware.pipeline_parallel)
+    found = stages(part, hardware.pipeline_parallel)
+    return found if every == 1 else tuple(replace(one, part=checkpointed_every(one.part, every)) for one in found)
+
+
+def _every(training: Training) -> int:
+    return training.checkpoint_every if training.checkpointing == "full" else 1
 
 
 def _on_one_device(

@@ -68,3 +68,19 @@ def test_the_report_says_it() -> None:
     words = training_words(Training(checkpointing="full", checkpoint_every=2))
     assert "checkpointing of one layer in 2" in words
     assert "every layer" in training_words(Training(checkpointing="full"))
+
+
+def test_each_stage_of_a_pipeline_counts_from_its_own_first_layer() -> None:
+    """A process wraps the layers that it has. Of seven layers on three stages (3, 2, 2) counted by threes the first
+    recomputes its third, and the others none. Counted over all, the model's sixth would be recomputed, on the last."""
+    hardware = {"devices": 3, "pipeline_parallel": 3}
+
+    def stages(**given: Any) -> dict[int, int]:
+        training = {"sequence_length": 4096, "optimizer": "sgd", "gradient_accumulation": 3, **given}
+        scenario = {"model": {"config": CONFIG}, "training": training, "hardware": hardware}
+        return {one.rank: one.peak_bytes for one in estimate(Scenario.model_validate(scenario)).stages}
+
+    without, third = stages(), stages(checkpointing="full", checkpoint_every=3)
+    assert third[0] < without[0]
+    for rank in (1, 2):
+        assert third[rank] == pytest.approx(without[rank], abs=3 * 8 * 4096)

@@ -9,6 +9,7 @@ import pytest
 from memplan.architecture.counts import total
 from memplan.architecture.families import composition_of
 from memplan.architecture.from_config import architecture_of
+from memplan.architecture.latent_parts import LatentAttention
 from memplan.architecture.parts import Mlp
 from memplan.architecture.refusals import FAR, PLANNED, check_layer_types
 from memplan.catalog import models
@@ -201,3 +202,34 @@ def test_no_experts_are_dense_blocks(kind: str) -> None:
 def test_no_experts_where_every_layer_has_them_are_refused() -> None:
     with pytest.raises(ConfigError, match=r"config\.num_experts: 0 is not a whole number from 1"):
         architecture_of({**EXPERTS, "model_type": "qwen3_5_moe_text"})
+
+
+KIMI_LINEAR = {
+    **LLAMA, "model_type": "kimi_linear", "moe_intermediate_size": 32, "num_experts": 4, "num_experts_per_token": 2,
+    "num_shared_experts": 1, "kv_lora_rank": 16, "qk_nope_head_dim": 16, "qk_rope_head_dim": 8, "v_head_dim": 16,
+    "num_hidden_layers": 6,
+}  # fmt: skip
+CHECKPOINT = {"head_dim": 16, "num_heads": 4, "short_conv_kernel_size": 4, "full_attn_layers": [4, 6]}
+
+
+def test_kimi_linear_is_read_as_its_checkpoint_says_it() -> None:
+    """transformers 5.24, models/kimi_linear/configuration_kimi_linear.py: layers are counted from 1 there, and sizes of
+    linear attention stand in a part of their own."""
+    published = {**KIMI_LINEAR, "linear_attn_config": {**CHECKPOINT, "kda_layers": [1, 2, 3, 5]}}
+    kinds = ["linear_attention"] * 3 + ["full_attention", "linear_attention", "full_attention"]
+    own = {**KIMI_LINEAR, "layer_types": kinds, "linear_head_dim": 16, "linear_num_heads": 4}
+    assert total(architecture_of(published)) == total(architecture_of(own))
+    attends = [isinstance(layer.attention, LatentAttention) for layer, count in architecture_of(published).layers
+               for _ in range(count)]  # fmt: skip
+    assert attends == [kind == "full_attention" for kind in kinds]
+
+
+def test_layers_of_kimi_linear_that_are_not_all_named_are_refused() -> None:
+    named = {**KIMI_LINEAR, "linear_attn_config": {**CHECKPOINT, "kda_layers": [1, 2, 3]}}
+    with pytest.raises(ConfigError, match=r"config\.linear_attn_config: full_attn_layers and kda_layers do not name"):
+        architecture_of(named)
+
+
+@pytest.mark.parametrize(("name", "said"), [("quick_gelu", True), ("silu", False), ("gelu_fast", False)])
+def test_an_activation_that_is_not_known_is_said(name: str, said: bool) -> None:
+    assert ("names an activation that is not known" in architecture_of({**LLAMA, "hidden_act": name}).caveat) == said

@@ -122,3 +122,20 @@ def test_no_term_is_negative(kernels: str, loss: str) -> None:
     found = estimate(scenario)
     for instant in (*found.instants, *found.first_step):
         assert all(amount >= 0 for amount in instant.bytes_by_term.values()), instant.name
+
+
+@pytest.mark.parametrize(("kernels", "version"), [("liger", "0.5.2"), ("torchtitan", "0.2"), ("unsloth", "2025.10.1")])
+def test_a_version_of_kernels_is_not_taken_for_an_old_transformers(kernels: str, version: str) -> None:
+    """0.5.2 is a Liger's, say: before 4.54 transformers copied keys and values for every query head."""
+    found = [
+        estimate(
+            Scenario.model_validate(
+                {
+                    "model": {"catalog": "meta-llama/Llama-3.2-1B"},
+                    "training": {"kernels": kernels, "kernels_version": given},
+                }
+            )
+        )
+        for given in (None, version)
+    ]
+    assert found[0].instants == found[1].instants

@@ -48,6 +48,23 @@ def text_part(reader: ConfigReader) -> ConfigReader:
     return ConfigReader({**tied, **inner.config}, inner.place)
 
 
+ACTIVATION_KEYS = ("hidden_act", "hidden_activation", "activation_function")
+
+
+def unknown_activation(reader: ConfigReader) -> str | None:
+    """The key of an activation that is not known, in the language model of a config; None where all are."""
+    text = text_part(reader)
+    for key in ACTIVATION_KEYS:
+        named = text.config.get(key)
+        if isinstance(named, str) and named not in _ACTIVATIONS and named not in _OF_FAMILIES:
+            return key
+    return None
+
+
+_OF_FAMILIES = ("swigluoai",)
+"""Names of activations that compositions have blocks of their own for."""
+
+
 def read_activation(reader: ConfigReader, default: str, *keys: str) -> Activation:
     """The activation named under the first of the keys that is there; one that is not known counts as silu."""
     for key in keys:

@@ -8,12 +8,14 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
+from memplan.architecture.composing import text_part, unknown_activation
 from memplan.architecture.config_reader import ConfigReader
 from memplan.architecture.families import NEAREST, composition_of
 from memplan.architecture.parts import Architecture
 from memplan.architecture.refusals import check_layer_types, language_part, refuse_far_kinds, refuse_other_kinds
 from memplan.architecture.towers import towers_of
 from memplan.errors import ConfigError
+from memplan.printable import printable
 
 AROUND_TEXT = frozenset(
     {
@@ -59,6 +61,12 @@ def _cached(key: str) -> Architecture:
     elif unknown:
         uncounted = f"What reads images or sound is not counted ({' and '.join(unknown)})."
         architecture = replace(architecture, caveat=f"{architecture.caveat} {uncounted}".strip())
+    if architecture.known and (key := unknown_activation(read)) is not None:
+        words = (
+            f"{key} names an activation that is not known ({printable(str(text_part(read).config[key]))[:40]}): it is"
+        )
+        caveat = f"{architecture.caveat} {words} counted as silu, and may keep more.".strip()
+        architecture = replace(architecture, caveat=caveat)
     if not towers:
         return architecture
     count = sum(weight.count * number for weight, number in towers)

@@ -34,7 +34,7 @@ _FAR = {
     " cohere_asr encoder-decoder florence2 fsmt led longt5 m2m_100 moonshine moonshine_streaming mt5 nllb-moe"
     " pegasus_x seamless_m4t seamless_m4t_v2 speech_to_text speecht5 switch_transformers t5gemma t5gemma2 udop umt5"
     " whisper",
-    _UNLIKE: "blt cpmant ctrl doge dory gpt_neox_japanese hrm_text reformer rwkv5 rwkv6 rwkv7"
+    _UNLIKE: "blt cpmant ctrl doge dory gpt_neox_japanese hrm_text kimi_k3 reformer rwkv5 rwkv6 rwkv7"
     " axk2 bailing_hybrid beam deepseek_v4 dots3_note dots3_note_text flint hy_v4 inkling"
     " inkling_text inkling2 inkling2_text inkling2_loop inkling2_loop_text jetmoe lara_mini longcat_flash minimax_m3_vl"
     " minimax_m3_vl_text phi4_multimodal qwen4_exp qwen4_exp_text recurrent_gemma rwkv xlstm zamba zamba2 zaya",
@@ -49,9 +49,9 @@ _FAR = {
     " data2vec-audio hubert sew sew-d unispeech unispeech-sat wav2vec2 wav2vec2-bert wav2vec2-conformer wavlm",
 }
 FAR = {name: what for what, names in _FAR.items() for name in names.split()}
-"""Model types of transformers 5.24 (and RWKV 5 to 7, which are not in it) without a composition that the nearest one is
-more than 10% off for, mostly by half (encoders have dropout inside attention), that a trace can not run, or that are no
-language models; and what each is."""
+"""Model types of transformers 5.24 (and RWKV 5 to 7 and Kimi K3, which are not in it) without a composition that the
+nearest one is more than 10% off for, mostly by half (encoders have dropout inside attention), that a trace can not run,
+or that are no language models; and what each is."""
 _OTHER_CLASSES = (
     *("ForMaskedLM", "ForPreTraining", "ForCTC", "ForSpeechSeq2Seq", "ForAudioClassification", "ForXVector"),
     *("ForImageClassification", "ForMaskedImageModeling", "ForObjectDetection", "ForSemanticSegmentation"),

@@ -100,6 +100,8 @@ def exact_states(
         quantization=training.quantization,
         kernels=training.kernels,
         trainer=training.trainer,
+        # Only MLX's trainer holds earlier gradients in the update, and then however many there were.
+        gradient_accumulation=min(2, training.gradient_accumulation) if training.kernels == "mlx" else 1,
     )
     return _exact_states(architecture, plain, recipe, frozen_layers, shards, expert_parallel, flat)
 
@@ -173,6 +175,9 @@ def states_of_size(parameters: int, assumed: int, setup: Setup, training: Traini
         whole = replace(one, shape=(-(-trainable // NESTED_BLOCK) * NESTED_BLOCK,)) if rule.in_blocks else one
         states = sum(state_tensors(whole, training)[1 if rule.counts_steps else 0 :]) - paged if trainable else 0
     foreach = training.optimizer_impl == "foreach" and exact.step_temporary > 0
+    one_copy = trainable * BYTES_PER_VALUE[state_dtype(one, training)]
+    if training.kernels == "mlx" and exact.trainable:  # new states, and more
+        one_copy = round(exact.step_temporary * trainable / exact.trainable)
     return States(
         weights=weights,
         adapters=adapters * BYTES_PER_VALUE[setup.adapter_dtype] if setup.adapted else 0,
@@ -180,7 +185,7 @@ def states_of_size(parameters: int, assumed: int, setup: Setup, training: Traini
         optimizer=states,
         optimizer_unrounded=states,
         master=4 * trainable if has_master(one, training) else 0,
-        step_temporary=trainable * BYTES_PER_VALUE[state_dtype(one, training)] if foreach else exact.step_temporary,
+        step_temporary=one_copy if foreach else exact.step_temporary,
         trainable=trainable,
         adapter_parameters=adapters if setup.adapted else 0,
         paged=paged,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from memplan.memory.optimizers import PROJECTED_RANK, RULES, is_hidden_matrix, state_bytes, state_dtype
-from memplan.memory.states import HeldTensor, has_master
+from memplan.memory.states import HeldTensor, gradient_bytes, has_master
 from memplan.memory.storage import rounded
 from memplan.number_formats import BYTES_PER_VALUE
 from memplan.plan.training import Training
@@ -26,7 +26,8 @@ def step_temporary_bytes(tensors: tuple[HeldTensor, ...], training: Training) ->
     before it is still referred to; fused, plain SGD, and bitsandbytes' and torchao's kernels: none.
     Source: torch 2.13, torch/optim, traced; schedulefree 1.4 on real tensors.
 
-    MLX makes new states beside the old ones, all at once: measured, 12 bytes a parameter in bf16 with AdamW.
+    MLX makes new states beside the old ones, all at once: measured, 12 bytes a parameter in bf16 with AdamW. Gradients
+    of earlier micro-batches are held until the update is through (mlx-lm 0.32.2, tuner/trainer.py, step).
 
     >>> one = HeldTensor("w", (1024, 1024), 1, "bf16", True)
     >>> [step_temporary_bytes((one,), Training(optimizer=name)) >> 20 for name in ("adamw", "adagrad", "adamw_8bit")]
@@ -35,7 +36,8 @@ def step_temporary_bytes(tensors: tuple[HeldTensor, ...], training: Training) ->
     trained = [tensor for tensor in tensors if tensor.trains]
     rule = RULES[training.optimizer]
     if training.kernels == "mlx":
-        return sum(state_bytes(tensor, training) for tensor in trained)
+        earlier = sum(gradient_bytes(one, training) for one in trained) if training.gradient_accumulation > 1 else 0
+        return sum(state_bytes(tensor, training) for tensor in trained) + earlier
     if training.optimizer == "adafactor" and training.trainer != "none":
         flat = sum(tensor.total_values for tensor in trained if tensor.in_partition)  # one tensor, in fp32
         seen = [HeldTensor("partition", (flat,), 1, "fp32", trains=True)] if flat else trained

@@ -139,13 +139,19 @@ def stack_of(training: Training, *, model_type: str = "", own_modules: bool = Tr
         return Stack(kernels="mlx")
     if kernels in ("torchtune", "megatron") and own_modules:
         return Stack(kernels=kernels)
-    version = version_of(training.kernels_version if kernels == training.kernels else None)
+    version = _library_version(training) if kernels == training.kernels else NEWEST
     return Stack(
         version=version,
         kernels=kernels if kernels == "torchtitan" else "transformers",
         releases_outputs=training.trainer != "none" or version < (5, 0),
         repeats_keys=_repeats_keys(training.attention, version, model_type),
     )
+
+
+def _library_version(training: Training) -> tuple[int, int]:
+    """The version of transformers. Of kernels that run its modules, a version of their own says nothing of it."""
+    version = version_of(training.kernels_version)
+    return version if training.kernels == "transformers" or version >= OLDEST else NEWEST
 
 
 def _repeats_keys(attention: str, version: tuple[int, int], model_type: str) -> bool:

@@ -22,6 +22,7 @@ DEFAULTS: dict[str, Any] = {
     "weights_dtype": "bf16",
     "micro_batch": 1,
     "checkpointing": "none",
+    "gradient_accumulation": 1,
     "lora": {"rank": 8, "targets": "all-linear", "dropout": 0.0, "adapter_dtype": "fp32"},
 }
 
@@ -30,7 +31,7 @@ def measure(case: dict[str, Any]) -> dict[str, int]:
     import mlx.core as mx
     import mlx.nn as nn
     import mlx.optimizers as optim
-    from mlx.utils import tree_flatten
+    from mlx.utils import tree_flatten, tree_map
     from mlx_lm.models import llama
     from mlx_lm.tuner.trainer import default_loss, grad_checkpoint
     from mlx_lm.tuner.utils import linear_to_lora_layers
@@ -61,18 +62,29 @@ def measure(case: dict[str, Any]) -> dict[str, int]:
     loss_value_and_grad = nn.value_and_grad(model, default_loss)
     state = [model.state, optimizer.state, mx.random.state]
 
+    pieces = case["gradient_accumulation"]
+
     @partial(mx.compile, inputs=state, outputs=state)
-    def step(batch: mx.array, lengths: mx.array) -> mx.array:
+    def step(batch: mx.array, lengths: mx.array, earlier: Any, updates: bool) -> tuple[mx.array, Any]:
         (value, _), grad = loss_value_and_grad(model, batch, lengths)
-        optimizer.update(model, grad)
-        return value
+        if earlier is not None:
+            grad = tree_map(lambda one, other: one + other, grad, earlier)
+        if updates:
+            if pieces > 1:
+                grad = tree_map(lambda one: one / pieces, grad)
+            optimizer.update(model, grad)
+            grad = None
+        return value, grad
 
     rows, tokens = case["micro_batch"], case["sequence_length"]
     batch = mx.ones((rows, tokens + 1), dtype=mx.int32)  # the trainer predicts each token from those before it
     lengths = mx.array([[0, tokens]] * rows)
+    earlier = None
     for _ in range(2):
         mx.reset_peak_memory()
-        mx.eval(state, step(batch, lengths))
+        for piece in range(pieces):
+            value, earlier = step(batch, lengths, earlier, piece == pieces - 1)
+            mx.eval(state, value, earlier)
         out["peak"], out["step_end"] = mx.get_peak_memory(), mx.get_active_memory()
     return out
 

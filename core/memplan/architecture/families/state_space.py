@@ -215,7 +215,30 @@ def _minimax(reader: ConfigReader) -> Architecture:
     return replace(compose_decoder(reader, order), caveat=CAVEAT.replace("State-space", "Lightning attention"))
 
 
+def _of_checkpoint(reader: ConfigReader) -> ConfigReader:
+    """The config with what Kimi Linear's checkpoints say in `linear_attn_config` under transformers' own names.
+
+    Source: transformers 5.24, models/kimi_linear/configuration_kimi_linear.py (layers are counted from 1 there).
+    """
+    own, count = reader.part("linear_attn_config"), reader.size("num_hidden_layers")
+    renamed = {"head_dim": "linear_head_dim", "num_heads": "linear_num_heads"}
+    renamed["short_conv_kernel_size"] = "linear_conv_kernel_dim"
+    found = {new: own.size(old) for old, new in renamed.items() if own.config.get(old) is not None}
+    if reader.config.get("layer_types") is None:
+        attends, recurs = own.layer_numbers("full_attn_layers"), own.layer_numbers("kda_layers")
+        if attends is None or recurs is None:
+            attends = [number for number in range(2, count + 1) if number % 4 == 1]
+            recurs = sorted({*range(1, count + 1)}.difference(attends))
+        if sorted([*attends, *recurs]) != list(range(1, count + 1)):
+            raise ConfigError("full_attn_layers and kda_layers do not name each layer once", place=own.place)
+        found["layer_types"] = [
+            "full_attention" if number in attends else "linear_attention" for number in range(1, count + 1)
+        ]
+    return ConfigReader({**reader.config, **found}, reader.place)
+
+
 def _kimi_linear(reader: ConfigReader) -> Architecture:
+    reader = _of_checkpoint(reader)
     hidden = reader.size("hidden_size")
     heads, width = reader.size("linear_num_heads", default=32), reader.size("linear_head_dim", default=128)
     wide = heads * width
