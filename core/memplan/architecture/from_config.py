@@ -61,9 +61,9 @@ def _cached(key: str) -> Architecture:
     elif unknown:
         uncounted = f"What reads images or sound is not counted ({' and '.join(unknown)})."
         architecture = replace(architecture, caveat=f"{architecture.caveat} {uncounted}".strip())
-    if architecture.known and (key := unknown_activation(read)) is not None:
+    if architecture.known and (named := unknown_activation(read)) is not None:
         words = (
-            f"{key} names an activation that is not known ({printable(str(text_part(read).config[key]))[:40]}): it is"
+            f"{named} names an activation that is not known ({printable(text_part(read).config[named])[:40]}): it is"
         )
         caveat = f"{architecture.caveat} {words} counted as silu, and may keep more.".strip()
         architecture = replace(architecture, caveat=caveat)

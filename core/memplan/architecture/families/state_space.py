@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 from memplan.architecture.composing import compose_decoder, gated_mlp, pre_norm_layer, read_activation, read_attention
 from memplan.architecture.config_reader import ConfigReader
@@ -223,7 +224,7 @@ def _of_checkpoint(reader: ConfigReader) -> ConfigReader:
     own, count = reader.part("linear_attn_config"), reader.size("num_hidden_layers")
     renamed = {"head_dim": "linear_head_dim", "num_heads": "linear_num_heads"}
     renamed["short_conv_kernel_size"] = "linear_conv_kernel_dim"
-    found = {new: own.size(old) for old, new in renamed.items() if own.config.get(old) is not None}
+    found: dict[str, Any] = {new: own.size(old) for old, new in renamed.items() if own.config.get(old) is not None}
     if reader.config.get("layer_types") is None:
         attends, recurs = own.layer_numbers("full_attn_layers"), own.layer_numbers("kda_layers")
         if attends is None or recurs is None:
