@@ -137,7 +137,15 @@ def once_a_style(make: Callable[[*_Asked], _Made]) -> Callable[[*_Asked], _Made]
     def known(_: NumberStyle, __: Catalog | None, *asked: *_Asked) -> _Made:
         return make(*asked)
 
+    last: tuple[NumberStyle, Catalog | None, _Made] | None = None
+
     def in_style(*asked: *_Asked) -> _Made:
-        return known(current_style(), current_catalog(), *asked)
+        nonlocal last
+        style, catalog = current_style(), current_catalog()
+        if asked:
+            return known(style, catalog, *asked)
+        if last is None or last[0] is not style or last[1] is not catalog:  # a table asks so for each of its cells
+            last = style, catalog, known(style, catalog)
+        return last[2]
 
     return in_style
