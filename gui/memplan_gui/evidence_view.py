@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt
+from PySide6.QtGui import QFont
 from PySide6.QtWidgets import QAbstractItemView
 
 from memplan import MemplanError, Scenario, Unit, once_a_style, tr, tr_later
@@ -57,6 +58,11 @@ class EvidenceModel(QAbstractTableModel):
         self.beginResetModel()
         self.endResetModel()
         return True
+
+    def texts_of(self, position: int) -> Iterator[tuple[QFont, str]]:
+        """Each text of a column, with its font."""
+        plain, bold = self._theme.font("body"), self._theme.font("body", bold=True)
+        yield from ((bold if line.is_own else plain, line.cells[position]) for line in self.table.lines)
 
     def rowCount(self, parent: Index = ROOT) -> int:
         """Cases or groups."""

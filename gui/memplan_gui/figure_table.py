@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import islice
+from typing import Protocol, runtime_checkable
 
 from PySide6.QtCore import QAbstractItemModel, QLineF, QModelIndex, QPersistentModelIndex, QRect, QSize, Qt
 from PySide6.QtGui import (
@@ -42,6 +44,14 @@ MOST_TEXTS = 5000
 # As numbers: Python's flags take as long to compare as the rest of a cell takes to paint.
 SELECTED, FOCUSED = QStyle.StateFlag.State_Selected.value, QStyle.StateFlag.State_HasFocus.value
 Index = QModelIndex | QPersistentModelIndex
+
+
+@runtime_checkable
+class HasTexts(Protocol):
+    """A model that has the texts of a column at hand: asked cell by cell it takes twenty times as long."""
+
+    def texts_of(self, position: int) -> Iterator[tuple[QFont, str]]:
+        """Each text of a column, with its font."""
 
 
 class FigureDelegate(QStyledItemDelegate):
@@ -134,6 +144,7 @@ class FigureTable(QTableView):
         self._are_alike = self._is_sharing = self._is_by_hand = self._is_stale = False
         self._headings: list[str] = []
         self._cells: list[list[int]] = []
+        self._widths_of: dict[tuple[int, int, str], int] = {}
         self._figures: list[bool] = []
 
     def share_columns(self, *, alike: bool = False) -> None:
@@ -170,18 +181,31 @@ class FigureTable(QTableView):
         """A column's heading, the widths of that and of what it holds, and whether that is figures."""
         model, across, show = self.model(), Qt.Orientation.Horizontal, Qt.ItemDataRole.DisplayRole
         heading = str(model.headerData(position, across, show) or "")
-        widths = [self.horizontalHeader().fontMetrics().horizontalAdvance(heading)]
-        metrics: dict[int, QFontMetrics] = {}
-        for at in range(min(model.rowCount(), MOST_MEASURED)):
-            index = model.index(at, position)
-            font = model.data(index, Qt.ItemDataRole.FontRole) or self.font()
-            weight = int(font.weight())
-            if weight not in metrics:
-                metrics[weight] = QFontMetrics(font)
-            widths.append(metrics[weight].horizontalAdvance(str(model.data(index, show) or "")))
+        widths = [self._width_of(self.horizontalHeader().font(), heading)]
+        widths += [self._width_of(font, text) for font, text in self._texts(position)]
         side = model.headerData(position, across, Qt.ItemDataRole.TextAlignmentRole)
         is_figure = bool(side is not None and side & Qt.AlignmentFlag.AlignRight)
         return heading, [width + 2 * PADDING + 2 for width in widths], is_figure
+
+    def _texts(self, position: int) -> Iterator[tuple[QFont, str]]:
+        """What a column holds, each in its font; straight from a model that has its rows at hand."""
+        model = self.model()
+        if isinstance(model, HasTexts):
+            yield from islice(model.texts_of(position), MOST_MEASURED)
+            return
+        for at in range(min(model.rowCount(), MOST_MEASURED)):
+            index = model.index(at, position)
+            font = model.data(index, Qt.ItemDataRole.FontRole) or self.font()
+            yield font, str(model.data(index, Qt.ItemDataRole.DisplayRole) or "")
+
+    def _width_of(self, font: QFont, text: str) -> int:
+        """How wide a text is: most of them are there again at the next measurement."""
+        key = font.pixelSize(), int(font.weight()), text
+        if key not in self._widths_of:
+            if len(self._widths_of) > MOST_TEXTS:
+                self._widths_of.clear()
+            self._widths_of[key] = QFontMetrics(font).horizontalAdvance(text)
+        return self._widths_of[key]
 
     def _share_width(self) -> None:
         if self._is_by_hand or not self._cells:

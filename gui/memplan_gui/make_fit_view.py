@@ -115,6 +115,7 @@ class MakeFitView(AnswerView):
             table.share_columns()
         tables.addTab(self.front, tr("Memory against time"))
         self.way_table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        self.way_table.setAccessibleDescription(tr("Enter sets a way that fits in the plan."))
         self.way_table.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
         whole = self._whole = column(self, spacing=8)
         whole.addLayout(self._head())
@@ -149,6 +150,7 @@ class MakeFitView(AnswerView):
         self.halt.clicked.connect(self._stop)
         self.apply.clicked.connect(self._apply)
         self.let_change.clicked.connect(self._free)
+        self.way_table.activated.connect(lambda _: self.apply.click())  # which does nothing where it is not offered
         self.front.chosen.connect(lambda at: self.way_table.selectRow(at))
         self.way_table.selectionModel().currentRowChanged.connect(lambda *_: self._show_way())
         self._show_state()

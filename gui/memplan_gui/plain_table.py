@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt
+from PySide6.QtGui import QFont
 
 from memplan import once_a_style, translated
 from memplan_gui.pieces import tip
@@ -49,6 +50,12 @@ class PlainModel(QAbstractTableModel):
         self.beginResetModel()
         self._titles = titles or self._titles
         self.endResetModel()
+
+    def texts_of(self, position: int) -> Iterator[tuple[QFont, str]]:
+        """Each text of a column, with its font."""
+        if (rows := self.rows) is not None:
+            plain, bold = self._theme.font("body"), self._theme.font("body", bold=True)
+            yield from ((bold if at == rows.bold else plain, cells[position]) for at, cells in enumerate(rows.cells))
 
     def rowCount(self, parent: Index = ROOT) -> int:
         """Rows."""

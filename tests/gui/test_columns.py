@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QApplication, QTabWidget
 from memplan import Plan, load_plan, resource
 from memplan_gui.column_widths import shared_widths
 from memplan_gui.document import PlanDocument
-from memplan_gui.figure_table import PADDING, FigureTable
+from memplan_gui.figure_table import PADDING, FigureTable, HasTexts
 from memplan_gui.timeline_view import TimelineView
 from memplan_gui.window import Window
 from tests.gui.looking import look_at
@@ -190,3 +190,18 @@ def test_shapes_of_tensors_are_whole_while_names_have_room(open_window: Callable
         assert sum(map(table.columnWidth, seen)) == table.viewport().width()
         if 1 in seen:
             assert table.columnWidth(1) >= table.wanted_width(1)
+
+
+@pytest.mark.parametrize("title", [*SHARING, "Timeline"])
+def test_texts_at_hand_are_those_of_the_cells(example: Window, title: str) -> None:
+    """Columns are as wide as the one says, and show the other."""
+    for table in tables_in_front(example, title):
+        model = table.model()
+        if not isinstance(model, HasTexts):
+            continue
+        for column in range(model.columnCount()):
+            indexes = [model.index(row, column) for row in range(model.rowCount())]
+            told = [(font.weight(), text) for font, text in model.texts_of(column)]
+            assert told == [
+                (model.data(index, Qt.ItemDataRole.FontRole).weight(), model.data(index, SHOWN)) for index in indexes
+            ]

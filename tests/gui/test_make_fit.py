@@ -316,3 +316,19 @@ def test_what_the_time_is_compared_with_is_said(window: Window) -> None:
     across = Qt.Orientation.Horizontal
     assert view.ways.headerData(2, across) == "Time against now"
     assert "against the plan as it is now" in view.ways.headerData(2, across, Qt.ItemDataRole.ToolTipRole)
+
+
+def test_enter_applies_the_way_that_is_pointed_at_where_it_fits(window: Window, qtbot: QtBot) -> None:
+    view = on_small_card(window)
+    table, front = view.way_table, known(view).front
+    before = window.document.scenario
+    misses = next(at for at, way in enumerate(front) if not way.fits)
+    table.selectRow(misses)
+    qtbot.keyClick(table, Qt.Key.Key_Return)
+    assert window.document.scenario == before
+    fits = next(at for at, way in enumerate(front) if way.fits and way.uses)
+    table.selectRow(fits)
+    qtbot.keyClick(table, Qt.Key.Key_Return)
+    assert window.document.scenario.training == front[fits].scenario.training  # its name follows it
+    window.document.undo_stack.undo()
+    assert window.document.scenario == before
