@@ -187,7 +187,7 @@ def model_sentence(estimate: Estimate) -> str:
 
 
 def process_sentence(estimate: Estimate, unit: Unit = "gib") -> str:
-    """Say what the device's monitor will likely show, and why where that is more than the need.
+    """Say what the device's monitor will likely show, and why where that is more than the need, or than is usable.
 
     Empty for a run that the whole device is too small for: it ends before there is anything to see.
     """
@@ -200,7 +200,14 @@ def process_sentence(estimate: Estimate, unit: Unit = "gib") -> str:
             "the device's monitor will likely show {low} to {high}, with cache that the run can do without: the "
             "allocator gives it back before it fails"
         )
-    return words.format(low=low, high=high)
+    seen, found = words.format(low=low, high=high), estimate.usable_from
+    if found is None or min(estimate.process.high, found.given_bytes) <= estimate.usable_bytes:
+        return seen
+    words = tr(
+        "{seen}; that is of the {given} that the device gives, while the need is held against the {usable} usable"
+    )
+    given, usable = format_bytes(found.given_bytes, unit), format_bytes(estimate.usable_bytes, unit)
+    return words.format(seen=seen, given=given, usable=usable)
 
 
 def stage_words(estimate: Estimate) -> str:

@@ -18,12 +18,13 @@ from PySide6.QtSvg import QSvgRenderer
 from pytestqt.qtbot import QtBot
 
 from memplan import GIB, TERM_LOOKS, Estimate, Measurement, MemplanError
+from memplan_gui.charts import row_pieces
 from memplan_gui.charts.export import Paint, export, image_of, pdf_bytes, png_bytes, svg_bytes
 from memplan_gui.charts.legend import BETWEEN, BEYOND, GAP, NEED, SWATCH, legend_texts, lines_of, place_entries
 from memplan_gui.charts.look import ChartLook, chart_fonts, hatch, paper_look
 from memplan_gui.charts.picture import PICTURE_SIZE
 from memplan_gui.charts.scale import Scale
-from memplan_gui.charts.stack_marks import Spot, StackMarks, end_of_axis, paint_stack
+from memplan_gui.charts.stack_marks import Spot, StackMarks, end_of_axis, paint_stack, total_place
 from memplan_gui.charts.stack_picture import stack_picture
 from memplan_gui.charts.stack_plot import StackPlot
 from memplan_gui.icons import paint_icon
@@ -48,6 +49,24 @@ def paint(estimate: Estimate, look: ChartLook) -> Paint:
 @pytest.fixture
 def marks(estimate: Estimate, look: ChartLook) -> StackMarks:
     return StackMarks(stack_chart(estimate, "gib"), QRectF(100, 0, 300, 300), Scale(0, 30 * GIB, 100, 400), look)
+
+
+@pytest.mark.parametrize("width", [320.0, 600.0, 1200.0])
+def test_the_usable_line_runs_through_no_total(estimate: Estimate, look: ChartLook, width: float) -> None:
+    """Wherever the line stands, behind a bar's end as well, it has the row's figure on one side."""
+    chart = stack_chart(estimate, "gib")
+    crossed = 0
+    for part in range(20, 300):
+        one = dataclasses.replace(chart, usable=round(chart.longest * part / 100))
+        area = QRectF(100, 0, width, 200)
+        marks = StackMarks(one, area, Scale(0.0, end_of_axis(one, look, width), area.left(), area.right()), look)
+        line = marks.scale.x(one.usable)
+        for row, bar in enumerate(one.bars):
+            place = total_place(marks, row, bar, area.right())
+            assert not place.left() <= line <= place.right()
+            assert place.right() <= area.right() + 1
+            crossed += place.left() > marks.bar_rect(row, 0, bar.total).right() + row_pieces.GAP + 1
+    assert crossed  # some stand past the line
 
 
 def test_a_segment_is_found_under_a_point(marks: StackMarks) -> None:
@@ -272,13 +291,14 @@ def test_a_change_that_is_undone_leaves_the_scale_from_before_it(
 
 
 def test_the_usable_line_ends_before_the_digits_of_a_total(estimate: Estimate, look: ChartLook) -> None:
-    """What is seen around the digits is the same with the line through them and with the line elsewhere."""
+    """Where there is no room past the line: what is seen around the digits is the same with the line and without."""
     chart = stack_chart(estimate, "gib")
     total = chart.bars[1].total
     pictures = []
     for usable in (total + 2 * GIB, 29 * GIB):  # 20 pixels a GiB: behind the bar's end, where its digits stand
-        area = QRectF(100, 0, 600, 300)
-        marks = StackMarks(dataclasses.replace(chart, usable=usable), area, Scale(0, 30 * GIB, 100, 700), look)
+        scale = Scale(0, 30 * GIB, 100, 700)
+        area = QRectF(100, 0, scale.x(total + 2 * GIB) + 10 - 100, 300)
+        marks = StackMarks(dataclasses.replace(chart, usable=usable), area, scale, look)
         digits = marks.bar_rect(1, total, total).adjusted(4, 0, 0, 0).toRect()
         digits.setWidth(round(look.width("body", "16.0")) + 8)
         assert digits.contains(round(marks.scale.x(total + 2 * GIB)), digits.center().y())

@@ -20,7 +20,7 @@ from memplan_gui import dialogs
 from memplan_gui.charts.export import svg_bytes
 from memplan_gui.charts.look import ChartLook, chart_fonts, paper_look
 from memplan_gui.charts.picture import wrap
-from memplan_gui.charts.sheet_picture import A4, paint_sheet
+from memplan_gui.charts.sheet_picture import A4, TITLE_SCALE, paint_sheet
 from memplan_gui.presenters.automatic_names import plan_title
 from memplan_gui.presenters.sheet import MOST_LEVERS, Sheet, sheet, sheet_title
 from memplan_gui.sheet_print import paint_on
@@ -45,6 +45,42 @@ def texts(page: Sheet, look: ChartLook) -> list[tuple[float, str]]:
     svg = svg_bytes(lambda painter: paint_sheet(painter, page, look), A4, "t").decode()
     found = re.findall(r'transform="matrix\(([^)]*)\)"[^>]*>\s*<text[^>]*? y="([\d.]+)"[^>]*>([^<]*)<', svg)
     return [(float(matrix.split(",")[5]) + float(y), text) for matrix, y, text in found]
+
+
+def test_the_title_leads_and_the_scenario_follows(look: ChartLook) -> None:
+    page = replace(made(ONE), title="What the plan is called, " * 4)
+    svg = svg_bytes(lambda painter: paint_sheet(painter, page, look), A4, "t").decode()
+    found = re.findall(r'matrix\(([\d.]+),[^)]*\)"[^>]*>\s*<text[^>]*>([^<]*)<', svg)
+    large = [text for scale, text in found if float(scale) == TITLE_SCALE]
+    assert " ".join(large).startswith("What the plan is called, What the plan")
+    assert len(large) == 2  # a long one takes a second line
+    assert [text for scale, text in found][: len(large) + 2] == [*large, "one", page.subtitle]
+
+
+def test_what_the_monitor_shows_is_told_from_what_is_usable() -> None:
+    """79.1 GiB on the monitor stood beside 75.1 GiB usable, and nothing said that the headroom is between them."""
+    close = replaced(ONE, "model.catalog", "meta-llama/Llama-3.1-8B")
+    found = estimate(close)
+    assert found.usable_from is not None
+    assert found.usable_bytes < found.process.high
+    monitor = dict(made(close).assumptions)["Monitor"]
+    assert monitor.endswith("of the 79.1 GiB that the device gives, while the need is held against the 75.1 GiB usable")
+    assert "held against" not in dict(made(ONE).assumptions)["Monitor"]  # far below: nothing to tell apart
+
+
+def test_inference_makes_no_steps_and_one_device_is_not_each() -> None:
+    assert made(ONE).chart_title == "Memory on the device, by instant of a later step"
+    assert made(replaced(ONE, "training.method", "inference")).chart_title == "Memory on the device, by instant"
+    assert made(TWO_NODES).chart_title == "Memory on each device, by instant of a later step"
+
+
+def test_remarks_stand_under_their_heading(look: ChartLook) -> None:
+    page = made(ONE)
+    assert page.warnings
+    words = [text for _, text in texts(page, look)]
+    field, what = page.warnings[0]
+    assert words[words.index("Remarks") + 1].startswith(f"{field}: {what.split(' ')[0]}")
+    assert "Remarks" not in [text for _, text in texts(replace(page, warnings=()), look)]
 
 
 def test_the_sheet_says_what_a_review_asks_for(look: ChartLook) -> None:

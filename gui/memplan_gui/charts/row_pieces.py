@@ -88,10 +88,29 @@ def paint_usable_label(painter: QPainter, look: ChartLook, area: QRectF, x: floa
     look.write(painter, "caption", text, QRectF(left, 0, width, top_of(look) - 4))
 
 
-def paint_figure(painter: QPainter, look: ChartLook, bar: QRectF, figure: str, *, bold: bool) -> None:
-    """Write a figure behind a bar, on the chart's ground so that no line crosses it."""
+def figure_place(look: ChartLook, kind: TextKind, figure: str, bar: QRectF, line: float, end: float) -> QRectF:
+    """Where a bar's figure stands: right behind it; past the dashed line where that would run through it.
+
+    Args:
+        look: the fonts.
+        kind: how the figure is written.
+        figure: the words.
+        bar: the bar; its right edge counts.
+        line: where the dashed line stands.
+        end: how far there is room. Without it the figure stays behind its bar, and the line ends before the digits.
+    """
+    width, left = look.width(kind, figure), bar.right() + GAP
+    if left - CLEAR <= line <= left + width + CLEAR and line + GAP + width <= end:
+        left = line + GAP
+    return QRectF(left, bar.top(), width, bar.height())
+
+
+def paint_figure(
+    painter: QPainter, look: ChartLook, bar: QRectF, figure: str, *, bold: bool, line: float = 0.0, end: float = 0.0
+) -> None:
+    """Write a figure behind a bar, on the chart's ground: no line crosses it. `line` and `end` are its place's."""
     kind: TextKind = "bold" if bold else "body"
-    place = QRectF(bar.right() + GAP, bar.top(), look.width(kind, figure), bar.height())
+    place = figure_place(look, kind, figure, bar, line, end)
     clear_line(painter, look, place)
     painter.setPen(look.colour("text"))
     look.write(painter, kind, figure, place)

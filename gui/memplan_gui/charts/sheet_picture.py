@@ -16,7 +16,6 @@ from memplan_gui.charts.scale import Scale
 from memplan_gui.charts.stack_marks import StackMarks, end_of_axis, paint_stack, row_labels_width
 from memplan_gui.icons import paint_icon
 from memplan_gui.presenters.sheet import Sheet
-from memplan_gui.presenters.stack import StackChart
 
 A4 = QSizeF(794, 1123)
 """210 × 297 mm at 96 pixels to the inch."""
@@ -38,13 +37,13 @@ def paint_sheet(painter: QPainter, page: Sheet, look: ChartLook) -> None:
     """Paint the whole page into an A4 sheet at the origin. What finds no room is counted in words, never cut."""
     painter.fillRect(QRectF(QPointF(0, 0), A4), look.colour("window"))
     pen = _Pen(painter, look)
-    pen.line("body", "muted", page.title)
-    pen.title(page.scenario)
+    pen.title(page.title)
+    pen.line("bold", "text", page.scenario)
     pen.line("body", "muted", page.subtitle)
     pen.skip(GAP)
     _verdict(pen, page)
     pen.skip(GAP)
-    _chart(pen, page.chart)
+    _chart(pen, page)
     pen.heading(tr("Assumptions"))
     for label, words in page.assumptions:
         pen.labelled(label, words)
@@ -105,15 +104,18 @@ class _Pen:
         self.y += height
 
     def title(self, text: str) -> None:
-        """Write one line half as large again."""
-        self.painter.save()
-        self.painter.translate(MARGIN, self.y)
-        self.painter.scale(TITLE_SCALE, TITLE_SCALE)
-        self.painter.setPen(self.look.colour("text"))
-        shown = self.look.elided("bold", text, self.width / TITLE_SCALE)
-        self.look.write(self.painter, "bold", shown, QRectF(0, 0, self.width, LINE))
-        self.painter.restore()
-        self.y += LINE * TITLE_SCALE + 8
+        """Write a text half as large again, in two lines at most."""
+        first, *others = wrap(self.look, "bold", text, self.width / TITLE_SCALE)
+        for line in (first, " ".join(others)) if others else (first,):
+            self.painter.save()
+            self.painter.translate(MARGIN, self.y)
+            self.painter.scale(TITLE_SCALE, TITLE_SCALE)
+            self.painter.setPen(self.look.colour("text"))
+            shown = self.look.elided("bold", line, self.width / TITLE_SCALE)
+            self.look.write(self.painter, "bold", shown, QRectF(0, 0, self.width, LINE))
+            self.painter.restore()
+            self.y += LINE * TITLE_SCALE
+        self.skip(6)
 
     def heading(self, text: str) -> None:
         """Write a heading over a hairline."""
@@ -136,9 +138,11 @@ class _Pen:
         """Write what each lever would do; which found no room is said by name."""
         left = NAME_WIDTH + SAVING_WIDTH + GAP
         left_out: list[str] = []
-        others = len(self.lines_of(page.other_levers)) + 2
-        for lever in page.levers:
-            lines = wrap(self.look, "caption", lever.price, self.width - left)
+        prices = [wrap(self.look, "caption", lever.price, self.width - left) for lever in page.levers]
+        others = len(self.lines_of(page.other_levers))
+        if self.room < (sum(map(len, prices)) + others) * SMALL_LINE:
+            others += 2  # for the names of those without room
+        for lever, lines in zip(page.levers, prices, strict=True):
             if self.room < (len(lines) + others) * SMALL_LINE:
                 left_out.append(lever.title)
                 continue
@@ -176,13 +180,9 @@ def _verdict(pen: _Pen, page: Sheet) -> None:
     pen.line("body", "text", verdict.detail, 44)
 
 
-def _chart(pen: _Pen, chart: StackChart) -> None:
-    look, painter = pen.look, pen.painter
-    first, later = (
-        tr("Memory on each device, by instant of the first step"),
-        tr("Memory on each device, by instant of a later step"),
-    )
-    pen.line("caption", "muted", first if chart.first_step else later)
+def _chart(pen: _Pen, page: Sheet) -> None:
+    look, painter, chart = pen.look, pen.painter, page.chart
+    pen.line("caption", "muted", page.chart_title)
     left, top = row_labels_width(chart, look), pen.y + SMALL_LINE + 6
     area = QRectF(left, top, pen.width - left, BARS_HEIGHT - axis_height(pen.look))
     scale = Scale(0.0, end_of_axis(chart, look, area.width()), area.left(), area.right())

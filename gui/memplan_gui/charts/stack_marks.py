@@ -12,7 +12,7 @@ from memplan import TERM_LOOKS, format_bytes, text_on, translated
 from memplan_gui.charts.axis import paint_grid
 from memplan_gui.charts.legend import paint_diamond
 from memplan_gui.charts.look import ChartLook, TextKind, fill_term, hatch
-from memplan_gui.charts.row_pieces import clear_line
+from memplan_gui.charts.row_pieces import GAP, clear_line, figure_place
 from memplan_gui.charts.scale import Scale, axis_end
 from memplan_gui.presenters.labels import peak_figure, usable_label
 from memplan_gui.presenters.stack import Bar, Segment, StackChart
@@ -21,7 +21,6 @@ MOST_BAR_HEIGHT = 44.0
 BAR_SHARE = 0.66
 LABEL_GAP = 12.0
 LABEL_PADDING = 6.0
-TOTAL_GAP = 8.0
 OVER_SPACING = 13.0
 NEED_HALF = 3.0
 NEED_DROP = 5.0
@@ -103,9 +102,25 @@ def row_labels_width(chart: StackChart, look: ChartLook) -> float:
 
 
 def end_of_axis(chart: StackChart, look: ChartLook, width: float) -> float:
-    """Where the axis of a chart of that width ends: its longest bar and the total behind it have room."""
+    """Where the axis of a chart of that width ends: its longest bar and the total behind it have room.
+
+    So has a total that stands past the usable line, which would run through it behind its bar.
+    """
     total = look.width("bold", total_text(chart, max(bar.total for bar in chart.bars), peak=True))
-    return axis_end(chart.longest, chart.usable, (total + TOTAL_GAP + 14) / max(width, 1.0))
+    share = (total + GAP + 14) / max(width, 1.0)
+    end = axis_end(chart.longest, chart.usable, share)
+    area = QRectF(0, 0, width, 0)
+    marks = StackMarks(chart, area, Scale(0.0, end, area.left(), area.right()), look)
+    line, open_end = marks.scale.x(chart.usable), float("inf")
+    places = [total_place(marks, row, bar, open_end) for row, bar in enumerate(chart.bars)]
+    return max(end, axis_end(chart.usable, 0, share)) if any(place.left() > line for place in places) else end
+
+
+def total_place(marks: StackMarks, row: int, bar: Bar, end: float) -> QRectF:
+    """Where the length of a bar is written: behind it, where nobody asks whose it is, unless the line runs there."""
+    kind: TextKind = "bold" if bar.is_peak else "body"
+    text, line = total_text(marks.chart, bar.total, peak=bar.is_peak), marks.scale.x(marks.chart.usable)
+    return figure_place(marks.look, kind, text, marks.bar_rect(row, bar.total, bar.total), line, end)
 
 
 def total_text(chart: StackChart, total: int, *, peak: bool) -> str:
@@ -197,15 +212,11 @@ def _paint_segment_label(painter: QPainter, marks: StackMarks, rect: QRectF, seg
 
 
 def _paint_total(painter: QPainter, marks: StackMarks, row: int, bar: Bar) -> None:
-    """The length of a bar, always at its end: away from it nobody knows whose it is."""
-    text = total_text(marks.chart, bar.total, peak=bar.is_peak)
-    kind: TextKind = "bold" if bar.is_peak else "body"
-    rect = marks.bar_rect(row, bar.total, bar.total)
-    width = marks.look.width(kind, text)
-    place = QRectF(rect.left() + TOTAL_GAP, rect.top(), width + 4, rect.height())
+    place = total_place(marks, row, bar, marks.area.right())
     clear_line(painter, marks.look, place)
     painter.setPen(marks.look.colour("text"))
-    marks.look.write(painter, kind, text, place)
+    kind: TextKind = "bold" if bar.is_peak else "body"
+    marks.look.write(painter, kind, total_text(marks.chart, bar.total, peak=bar.is_peak), place)
 
 
 def _paint_need(painter: QPainter, marks: StackMarks, row: int) -> None:

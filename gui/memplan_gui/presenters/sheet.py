@@ -65,6 +65,7 @@ class Sheet:
     """Model, method, batch and devices, in a line."""
     verdict: VerdictView
     chart: StackChart
+    chart_title: str
     assumptions: tuple[tuple[str, str], ...]
     levers: tuple[LeverLine, ...]
     other_levers: tuple[str, ...]
@@ -99,6 +100,7 @@ def sheet(
         subtitle=picture_subtitle(scenario, estimate),
         verdict=verdict_view(estimate, unit),
         chart=stack_chart(estimate, unit, first_step=not peaks_later),
+        chart_title=_chart_title(scenario, first_step=not peaks_later),
         assumptions=_assumptions(scenario, estimate, unit),
         levers=tuple(_lever_line(offer, unit) for offer in useful),
         other_levers=tuple(words.format(levers=", ".join(titles)) for words, titles in others.items() if titles),
@@ -107,6 +109,24 @@ def sheet(
         notes=" ".join(notes.split()),
         footer=f"memplan {__version__} · {day.isoformat()}",
     )
+
+
+def _chart_title(scenario: Scenario, *, first_step: bool) -> str:
+    """What the bars are of: inference makes no steps, and one device is not each."""
+    one = scenario.hardware.devices == 1
+    if scenario.training.method == "inference":
+        return tr("Memory on the device, by instant") if one else tr("Memory on each device, by instant")
+    if first_step:
+        titles = (
+            tr("Memory on the device, by instant of the first step"),
+            tr("Memory on each device, by instant of the first step"),
+        )
+    else:
+        titles = (
+            tr("Memory on the device, by instant of a later step"),
+            tr("Memory on each device, by instant of a later step"),
+        )
+    return titles[0] if one else titles[1]
 
 
 def _assumptions(scenario: Scenario, estimate: Estimate, unit: Unit) -> tuple[tuple[str, str], ...]:
