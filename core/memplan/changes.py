@@ -26,6 +26,7 @@ _TOGETHER: tuple[tuple[str, ...], ...] = (
         *("training.method", "training.trainable_fraction"),
         *("training.lora", "training.quantization", "training.freeze", "training.inference"),
     ),
+    ("training.checkpointing", "training.checkpoint_every"),
     (
         *("hardware.devices", "hardware.devices_per_node", "hardware.sharding", "hardware.tensor_parallel"),
         *("hardware.sequence_parallel", "hardware.pipeline_parallel", "hardware.virtual_stages"),

@@ -13,13 +13,13 @@ from memplan import CHANGES_ORDER, Change, MemplanError, Scenario, Unit, changes
 from memplan_gui.answers import mistake_words
 from memplan_gui.background import Background
 from memplan_gui.charts.chart_pictures import waterfall_picture
-from memplan_gui.fields import ChoiceEdit
 from memplan_gui.figure_table import FigureTable
 from memplan_gui.flow_row import FlowRow
+from memplan_gui.name_choice import NameChoice
 from memplan_gui.pieces import column, label, row, scaled, tip, tool_button
 from memplan_gui.plain_table import PlainModel
 from memplan_gui.presenters.cells import Amounts
-from memplan_gui.presenters.changes import CHANGE_TITLES, change_cells, change_rows, change_waterfall
+from memplan_gui.presenters.changes import CHANGE_TITLES, change_cells, change_rows, change_waterfall, telling
 from memplan_gui.presenters.labels import tab_text
 from memplan_gui.presenters.waterfall import Waterfall
 from memplan_gui.scroller import Scroller
@@ -41,7 +41,7 @@ class ScenarioPair(QWidget):
 
     def __init__(self) -> None:
         super().__init__()
-        self.first, self.second = ChoiceEdit(()), ChoiceEdit(())
+        self.first, self.second = NameChoice(()), NameChoice(())
         self.turn = tool_button("button", tr("Turn the two around"), text="⇄", tip=tr("Turn the two around"))
         parts: list[QWidget] = []
         for field, name, whole in (
@@ -143,8 +143,9 @@ class ChangesPane(QWidget):
     def _take(self, asked: tuple[Scenario, Scenario, Unit], found: object) -> None:
         first, second, unit = asked
         if isinstance(found, tuple):
-            chart = change_waterfall(found, (first.name, second.name), unit)
-            self._show(found, chart, chart.sentence, unit)
+            way = telling(found, first, second)
+            chart = change_waterfall(way, (first.name, second.name), unit)
+            self._show(way, chart, chart.sentence, unit)
         elif isinstance(found, MemplanError):
             self._show((), None, tr("There is no way between them: {problem}").format(problem=found), unit)
         elif isinstance(found, Exception):

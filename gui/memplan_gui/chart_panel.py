@@ -44,6 +44,11 @@ class Legend(QWidget):
         self._entries: list[Entry] = []
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
 
+    @property
+    def texts(self) -> list[str]:
+        """What it names, as it stands in the code."""
+        return self._texts
+
     def show_texts(self, texts: list[str], look: ChartLook) -> None:
         """Show other entries."""
         if (texts, look) == (self._texts, self._look):

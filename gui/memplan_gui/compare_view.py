@@ -13,8 +13,9 @@ from PySide6.QtWidgets import QHeaderView, QSizePolicy, QStackedWidget, QToolTip
 from memplan import Scenario, Unit, once_a_style, tr, tr_later, translated
 from memplan_gui.answers import Answers
 from memplan_gui.changes_pane import ChangesPane, ScenarioPair
+from memplan_gui.chart_panel import Legend
 from memplan_gui.charts.chart_pictures import compare_picture
-from memplan_gui.charts.compare_marks import CompareMarks, height_of, marks_of, paint_comparison
+from memplan_gui.charts.compare_marks import CompareMarks, height_of, legend_of, marks_of, paint_comparison
 from memplan_gui.charts.still_picture import paint_focus
 from memplan_gui.document import PlanDocument
 from memplan_gui.figure_table import FigureTable
@@ -187,7 +188,7 @@ class CompareView(AnswerView):
 
     def __init__(self, document: PlanDocument, answers: Answers, theme: Theme) -> None:
         super().__init__()
-        self._document, self._answers = document, answers
+        self._document, self._answers, self._theme = document, answers, theme
         self._unit: Unit = "gib"
         self._height = 0
         self.sentence = label(wraps=True, selectable=True)
@@ -201,6 +202,7 @@ class CompareView(AnswerView):
         self.table.horizontalHeader().setTextElideMode(Qt.TextElideMode.ElideRight)
         self.table.horizontalHeader().setMinimumSectionSize(scaled(110))
         self._bars = Scroller(self.chart)
+        self.legend = Legend()
         self.table.setMinimumHeight(scaled(LEAST_TABLE, 1.5))
         self.kinds = Segmented(tr("Compare"), KINDS)
         self.kinds.set_value("bars")
@@ -222,12 +224,14 @@ class CompareView(AnswerView):
         self.table.horizontalHeader().sectionClicked.connect(document.show_scenario)
         self.table.activated.connect(lambda index: document.show_scenario(index.column()))
         answers.others_answered.connect(self._others_answered)
+        theme.changed.connect(self._show_legend)
 
     def _arrange(self) -> None:
         side_by_side = QWidget()
         parts = column(side_by_side, spacing=8)
         parts.addWidget(self.sentence)
         parts.addWidget(self._bars)
+        parts.addWidget(self.legend)
         parts.addWidget(self.table, 1)
         self._stack.addWidget(side_by_side)
         self._stack.addWidget(self.changes)
@@ -289,8 +293,14 @@ class CompareView(AnswerView):
             return
         self.sentence.setText(compared.sentence)
         self.chart.show_comparison(compared)
+        self._show_legend(compared)
         self.figures.show(make)
         self._share()
+
+    def _show_legend(self, compared: Comparison | None = None) -> None:
+        """Name the colours under the bars."""
+        if (found := compared or self.figures.compared) is not None:
+            self.legend.show_texts(legend_of(found), self._theme.chart_look)
 
     def share(self, height: int) -> None:
         """Bars get the height they need, up to half of it all, as long as the table keeps its own."""
@@ -299,7 +309,8 @@ class CompareView(AnswerView):
         self.changes.share(height - self._head.height() - self._whole.spacing())
 
     def _share(self) -> None:
-        above = self._head.height() + self.sentence.heightForWidth(self.width()) + 3 * self._whole.spacing()
+        above = self._head.height() + self.sentence.heightForWidth(self.width()) + 4 * self._whole.spacing()
+        above += self.legend.height()
         room = min(round(self._height * MOST_CHART_SHARE), self._height - above - self.table.minimumHeight())
         self._bars.setFixedHeight(max(min(self.chart.height(), room), scaled(LEAST_CHART)))
 

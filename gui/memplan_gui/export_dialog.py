@@ -20,6 +20,7 @@ from memplan import EXPORT_FORMATS, Exported, MemplanError, Scenario, export_sce
 from memplan_gui.fields import ChoiceEdit
 from memplan_gui.figure_table import FigureTable
 from memplan_gui.keyboard_splitter import KeyboardSplitter
+from memplan_gui.name_choice import NameChoice
 from memplan_gui.pieces import column, fixed_font, label, row, scaled, shown, window_size
 from memplan_gui.plain_table import PlainModel
 from memplan_gui.presenters.exchange import NOT_SAID_TITLES, about_words, unsaid_rows, unsaid_sentence
@@ -44,7 +45,7 @@ class ExportDialog(QDialog):
         self.is_wanted = False
         self.setWindowTitle(tr("Export configuration"))
         self.resize(window_size(SIZE))
-        self.scenario = ChoiceEdit([(one.name or tr("unnamed"), str(at)) for at, one in enumerate(scenarios)])
+        self.scenario = NameChoice([(one.name or tr("unnamed"), str(at)) for at, one in enumerate(scenarios)])
         self.format = ChoiceEdit([(translated(form.title), key) for key, form in EXPORT_FORMATS.items()])
         self.scenario.set_value(str(current))
         self.format.set_value(format_id)

@@ -246,6 +246,19 @@ def all_fields() -> dict[str, FieldSpec]:
     return {spec.path: spec for spec in specs}
 
 
+@cache
+def _when(path: str) -> tuple[Applies, ...]:
+    folds = [fold for section in SECTIONS for fold in section.folds]
+    inside = [fold.applies for fold in folds if any(spec.path == path for spec in fold.fields)]
+    known = all_fields().get(path)
+    return (known.applies, *inside) if known else ()
+
+
+def means_something(path: str, scenario: Scenario) -> bool:
+    """Whether a field does anything to a scenario; one that the panel never shows always does."""
+    return all(applies(scenario) for applies in _when(path))
+
+
 def num_changed(fold: FoldSpec, scenario: Scenario, present: Collection[str]) -> int:
     """How many of a fold's fields differ from their defaults, of those whose paths are present."""
     found = 0

@@ -61,6 +61,7 @@ QCheckBox::indicator {
 QCheckBox::indicator:checked { background: $accent; border-color: $accent; image: url("$check"); }
 QCheckBox::indicator:focus { border: 2px solid $accent; width: ${smaller_box}px; height: ${smaller_box}px; }
 QComboBox { combobox-popup: 0; }
+QComboBox QLineEdit, QComboBox QLineEdit:focus { border: none; padding: 0; min-height: 0; background: transparent; }
 QComboBox::drop-down { border: none; width: 20px; }
 QComboBox::down-arrow { image: url("$chevron"); width: ${arrow}px; height: ${arrow}px; }
 QComboBox QAbstractItemView, QListView#hits {

@@ -56,6 +56,13 @@ def test_steps_are_in_the_order_of_the_plan_whatever_was_changed_first() -> None
     assert titles(BASE, after) == [["Weights"], ["Micro-batch"], ["Headroom"]]
 
 
+def test_checkpointing_and_how_often_are_one_step() -> None:
+    """One layer in four is nothing to change where none is checkpointed."""
+    before = changed(BASE, training__checkpoint_every=4)
+    after = changed(BASE, training__checkpointing="full", training__loss="fused")
+    assert titles(before, after) == [["Checkpointing", "Checkpoint every"], ["Loss"]]
+
+
 def test_the_method_and_its_options_are_one_step_and_so_are_devices_and_sharding() -> None:
     after = changed(BASE, training__method="lora", training__micro_batch=2, training__lora__rank=64)
     after = changed(after, hardware__devices=8, hardware__sharding__strategy="fsdp2", hardware__tensor_parallel=2)

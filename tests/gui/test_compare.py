@@ -10,10 +10,17 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from memplan import CHANGES_ORDER, TERMS, Plan, Scenario, changes_between, estimate, format_bytes, replaced
+from memplan_gui.charts.compare_marks import legend_of, total_place
+from memplan_gui.charts.compare_marks import marks_of as compare_marks
+from memplan_gui.charts.legend import BEYOND, USABLE
+from memplan_gui.charts.picture import paper
+from memplan_gui.charts.row_pieces import GAP
+from memplan_gui.charts.waterfall_marks import legend_of as waterfall_legend
+from memplan_gui.charts.waterfall_marks import marks_of
 from memplan_gui.compare_view import CompareView
 from memplan_gui.document import PlanDocument
 from memplan_gui.presenters.cells import EXACT
-from memplan_gui.presenters.changes import change_cells, change_sentence, change_waterfall
+from memplan_gui.presenters.changes import change_cells, change_sentence, change_waterfall, telling
 from memplan_gui.presenters.compare import ONE_ALONE, Comparison, comparison, comparison_cells
 from memplan_gui.window import Window
 
@@ -68,6 +75,65 @@ def test_the_copied_table_has_answers_differences_and_terms_in_whole_bytes_for_p
     assert [str(sum(int(row[at]) for row in terms)) for at in (1, 2)] == list(peaks)
 
 
+SERVES = replaced(replaced(LONG, "training.method", "inference"), "name", "serves")
+
+
+def test_a_field_that_does_nothing_is_no_difference() -> None:
+    """Inference checkpoints nothing, so it has no "Checkpoint every 4" beside a run that has 1."""
+    spaced = replaced(replaced(SERVES, "training.checkpoint_every", 4), "training.optimizer", "sgd")
+    found = compared(spaced, replaced(LONG, "training.checkpointing", "full"))
+    titles = {row.title for row in found.rows}
+    assert "Checkpoint every" not in titles  # it is 1 where it counts, as everywhere that nobody asked
+    assert "Optimizer" not in titles
+    assert row(found, "Checkpointing") == ("–", "Whole layers")
+    assert row(found, "Method") == ("Inference", "Full fine-tune")
+    every = replaced(replaced(LONG, "training.checkpointing", "full"), "training.checkpoint_every", 2)
+    assert row(compared(spaced, every), "Checkpoint every") == ("–", "2")
+    assert row(compared(BASE, replaced(BASE, "hardware.devices", 4)), "Devices") == ("1", "4")
+
+
+def test_a_change_of_what_does_nothing_is_not_told() -> None:
+    spaced = replaced(SERVES, "training.checkpoint_every", 4)
+    checkpointed = replaced(LONG, "training.checkpointing", "full")
+    way = changes_between(spaced, checkpointed)
+    told = telling(way, spaced, checkpointed)
+    values = {field.title: (field.before, field.after) for step in told for field in step.fields}
+    assert values == {"Method": ("inference", "full"), "Checkpointing": (None, "full")}
+    assert sum(step.change_bytes for step in told) == sum(step.change_bytes for step in way)
+    assert told[-1].estimate == way[-1].estimate
+
+
+def test_every_dashed_line_is_named_and_every_colour(qapp: object) -> None:
+    alike = compared(BASE, LONG)
+    assert alike.shared_device
+    assert USABLE not in legend_of(alike)  # the line has its own words
+    two = compared(BASE, replaced(LONG, "hardware.device", "rtx-4090"))
+    assert legend_of(two) == [*two.terms, BEYOND, USABLE]
+    assert BEYOND not in legend_of(alike)
+    way = changes_between(BASE, replaced(BASE, "hardware.device", "rtx-4090"))
+    look = paper()
+    named = [entry.text for entry in waterfall_legend(marks_of(change_waterfall(way, ("a", "b"), "gib"), look, 800))]
+    assert USABLE in named
+
+
+@pytest.mark.parametrize("width", [360.0, 800.0])
+def test_the_dashed_line_runs_through_no_peak(qapp: object, width: float) -> None:
+    look, moved = paper(), 0
+    for headroom in range(0, 95, 1):
+        found = compared(*(replaced(one, "hardware.headroom", headroom / 100) for one in (BASE, LONG)))
+        marks = compare_marks(found, look, width)
+        for at, one in enumerate(found.scenarios):
+            assert one.estimate is not None
+            place, line = (
+                total_place(marks, at, one.estimate, marks.area.right()),
+                marks.scale.x(one.estimate.usable_bytes),
+            )
+            assert not place.left() <= line <= place.right()
+            assert place.right() <= marks.area.right() + 1
+            moved += place.left() > marks.scale.x(one.estimate.peak.total_bytes) + GAP + 1
+    assert moved
+
+
 @pytest.fixture
 def window(open_window: Callable[..., Window]) -> Window:
     return open_window(PlanDocument(Plan(title="three", scenarios=(BASE, FUSED, LONG))))
@@ -80,6 +146,12 @@ def view(window: Window) -> CompareView:
     shown = window.answer_panel.views.view("Compare")
     assert isinstance(shown, CompareView)
     return shown
+
+
+def test_colours_are_named_under_the_bars(view: CompareView) -> None:
+    assert view.figures.compared is not None
+    assert view.legend.texts == legend_of(view.figures.compared)
+    assert view.legend.isVisible()
 
 
 def test_a_click_on_a_bar_looks_at_its_scenario(window: Window, view: CompareView, qtbot: QtBot) -> None:

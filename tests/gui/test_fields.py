@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QLabel
+from PySide6.QtWidgets import QLabel, QStyle, QStyleOptionComboBox
 from pytestqt.qtbot import QtBot
 
 from memplan import GIB, Scenario, catalog, facts_at, format_bytes
@@ -21,6 +21,7 @@ from memplan_gui.fields import (
     ToggleEdit,
 )
 from memplan_gui.forms import FieldRow, editor_for
+from memplan_gui.name_choice import NameChoice
 from memplan_gui.notes_edit import NotesEdit
 from memplan_gui.plan_fields import all_fields
 from memplan_gui.presenters.field_help import field_help
@@ -461,3 +462,24 @@ def test_under_the_device_stands_what_is_usable_and_of_what(open_window: Callabl
     given = catalog.device(window.document.scenario.hardware.device).usable_bytes
     caption = window.plan_panel.usable_caption
     assert caption.text() == f"{format_bytes(given * 95 // 100)} usable ({format_bytes(given)} less 5% headroom)"
+
+
+def test_a_name_that_is_cut_shows_it(qtbot: QtBot) -> None:
+    """The style cut through the letters, as if the name ended there. Right is what the words with an ellipsis show."""
+
+    def made(words: str) -> NameChoice:
+        choice = NameChoice([(words, "1")])
+        qtbot.addWidget(choice)
+        choice.setFixedSize(160, 30)
+        return choice
+
+    whole = made("Full fine-tune with everything that is usual")
+    option = QStyleOptionComboBox()
+    whole.initStyleOption(option)
+    field = QStyle.SubControl.SC_ComboBoxEditField
+    room = whole.style().subControlRect(QStyle.ComplexControl.CC_ComboBox, option, field, whole).width()
+    cut = whole.fontMetrics().elidedText(whole.currentText(), Qt.TextElideMode.ElideMiddle, room - 2)
+    assert cut.startswith("Full f")
+    assert "…" in cut
+    assert cut.endswith("usual")
+    assert whole.grab().toImage() == made(cut).grab().toImage()

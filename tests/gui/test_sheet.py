@@ -12,8 +12,18 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QRectF
-from PySide6.QtGui import QFont
+from PySide6.QtGui import QFont, QPalette
 from PySide6.QtPrintSupport import QPrinter
+from PySide6.QtWidgets import (
+    QApplication,
+    QComboBox,
+    QGraphicsView,
+    QLineEdit,
+    QStyle,
+    QStyleOptionFrame,
+    QToolButton,
+)
+from pytestqt.qtbot import QtBot
 
 from memplan import LEVERS, Plan, Scenario, estimate, lever_offers, replaced, save_plan, useful_offers
 from memplan_gui import dialogs
@@ -23,7 +33,7 @@ from memplan_gui.charts.picture import wrap
 from memplan_gui.charts.sheet_picture import A4, TITLE_SCALE, paint_sheet
 from memplan_gui.presenters.automatic_names import plan_title
 from memplan_gui.presenters.sheet import MOST_LEVERS, Sheet, sheet, sheet_title
-from memplan_gui.sheet_print import paint_on
+from memplan_gui.sheet_print import paint_on, preview_dialog
 from memplan_gui.window import Window
 
 DAY = date(2026, 11, 29)
@@ -254,6 +264,35 @@ def test_paper_shows_the_whole_sheet_in_its_middle(qapp: object, tmp_path: Path)
     page.translate(-inside.left(), -inside.top())
     assert page.adjusted(-1, -1, 1, 1).contains(corners[0])
     assert abs(corners[0].center().x() - page.center().x()) < 1
+
+
+def test_the_preview_is_readable_in_the_windows_style(window: Window, qtbot: QtBot) -> None:
+    """The zoom box cut its figures, half of the buttons were out of sight, and the page lay on the same grey at night."""
+    look, page = paper_look(*chart_fonts(QFont().family(), 13)), made(ONE)
+    printer = QPrinter(QPrinter.PrinterMode.HighResolution)
+    dialog = preview_dialog(window, printer, lambda painter: paint_sheet(painter, page, look))
+    qtbot.addWidget(dialog)
+    dialog.show()
+    QApplication.processEvents()
+    (zoom,) = [box for box in dialog.findChildren(QComboBox) if box.isEditable()]
+    line = zoom.lineEdit()
+    assert line is not None
+    inside = line.style().subElementRect(QStyle.SubElement.SE_LineEditContents, _frame_of(line), line)
+    inside.translate(line.pos())
+    assert zoom.rect().contains(inside)
+    assert inside.height() >= line.fontMetrics().height()
+    assert abs(inside.center().y() - zoom.rect().center().y()) <= 1
+    (more,) = [one for one in dialog.findChildren(QToolButton) if one.objectName() == "qt_toolbar_ext_button"]
+    assert not more.isVisible()
+    (view,) = dialog.findChildren(QGraphicsView)
+    assert view.backgroundBrush().color() == dialog.palette().color(QPalette.ColorRole.Mid)
+    dialog.close()
+
+
+def _frame_of(line: QLineEdit) -> QStyleOptionFrame:
+    option = QStyleOptionFrame()
+    line.initStyleOption(option)
+    return option
 
 
 @pytest.fixture

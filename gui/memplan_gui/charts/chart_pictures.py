@@ -59,7 +59,7 @@ def fit_picture(chart: fit_marks.FitChart, look: ChartLook, head: Head) -> Pictu
 
 def compare_picture(compared: Comparison, look: ChartLook, head: Head) -> Picture:
     """Scenarios side by side, and what their colours are."""
-    texts = [*compared.terms, *([BEYOND] if compared.overflows else [])]
+    texts = compare_marks.legend_of(compared)
 
     def height(width: float) -> float:
         entries = place_entries(texts, look, width)

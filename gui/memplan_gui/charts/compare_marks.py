@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from PySide6.QtCore import QPointF, QRectF
 from PySide6.QtGui import QPainter
 
 from memplan import Estimate, format_bytes
 from memplan_gui.charts.axis import axis_height, paint_axis, paint_grid
+from memplan_gui.charts.legend import BEYOND, USABLE
 from memplan_gui.charts.look import ChartLook, fill_term
 from memplan_gui.charts.row_pieces import (
     GAP,
+    figure_place,
     names_width,
     paint_figure,
     paint_name,
@@ -67,13 +69,34 @@ def height_of(compared: Comparison, look: ChartLook) -> int:
 
 
 def marks_of(compared: Comparison, look: ChartLook, width: float) -> CompareMarks:
-    """Lay the chart out in a width."""
+    """Lay the chart out in a width: a figure that would be run through by its dashed line has room past it."""
     left = names_width(look, [one.name for one in compared.scenarios], width)
     figures = look.width("body", format_bytes(max(compared.longest, 1), compared.unit)) + 2 * GAP
     height = len(compared.scenarios) * ROW_HEIGHT * look.zoom
     area = QRectF(left, top_of(look), max(width - left - 2 * GAP, 40.0), height)
-    end = axis_end(compared.longest, compared.usable, figures / area.width())
-    return CompareMarks(compared, area, Scale(0.0, end, area.left(), area.right()), look)
+    share = figures / area.width()
+    end = axis_end(compared.longest, compared.usable, share)
+    marks = CompareMarks(compared, area, Scale(0.0, end, area.left(), area.right()), look)
+    moved = [
+        one.usable_bytes
+        for row, one in enumerate(found.estimate for found in compared.scenarios)
+        if one is not None and total_place(marks, row, one, float("inf")).left() > marks.scale.x(one.usable_bytes)
+    ]
+    end = max(end, axis_end(max(moved, default=0), 0, share))
+    return replace(marks, scale=Scale(0.0, end, area.left(), area.right()))
+
+
+def total_place(marks: CompareMarks, row: int, estimate: Estimate, end: float) -> QRectF:
+    """Where the peak of a scenario is written."""
+    total = estimate.peak.total_bytes
+    figure, bar = format_bytes(total, marks.compared.unit), marks.bar_rect(row, total, total)
+    return figure_place(marks.look, "body", figure, bar, marks.scale.x(estimate.usable_bytes), end)
+
+
+def legend_of(compared: Comparison) -> list[str]:
+    """What the legend names: terms, what is beyond usable, and the dashed line where each scenario has its own."""
+    beyond = [BEYOND] if compared.overflows else []
+    return [*compared.terms, *beyond, *([] if compared.shared_device or not compared.longest else [USABLE])]
 
 
 def paint_comparison(painter: QPainter, marks: CompareMarks) -> None:
@@ -105,8 +128,9 @@ def _paint_bar(painter: QPainter, marks: CompareMarks, row: int, one: Compared, 
         rect = marks.bar_rect(row, segment.start, segment.end)
         figure = format_bytes(segment.size, marks.compared.unit).split(" ")[0]
         paint_size(painter, look, rect, segment.term, figure, marks.scale.x(estimate.usable_bytes))
-    figure = format_bytes(bar.total, marks.compared.unit)
-    paint_figure(painter, look, marks.bar_rect(row, bar.total, bar.total), figure, bold=False)
+    figure, end = format_bytes(bar.total, marks.compared.unit), marks.bar_rect(row, bar.total, bar.total)
+    line = marks.scale.x(estimate.usable_bytes)
+    paint_figure(painter, look, end, figure, bold=False, line=line, end=marks.area.right())
 
 
 def _paint_usable(painter: QPainter, marks: CompareMarks, row: int, usable_bytes: int) -> None:
@@ -118,7 +142,7 @@ def _paint_usable(painter: QPainter, marks: CompareMarks, row: int, usable_bytes
 
 
 def _paint_usable_label(painter: QPainter, marks: CompareMarks) -> None:
-    """Name the dashed line where it is the same for all; where it is not, the table says what each device gives."""
+    """Name the dashed line where it is the same for all; where it is not, the legend does, and the table says more."""
     compared = marks.compared
     if compared.shared_device:
         text = usable_label(compared.usable, compared.unit, compared.shared_device)

@@ -11,6 +11,7 @@ from PySide6.QtGui import QPainter, QPen
 
 from memplan import tr_later, translated
 from memplan_gui.charts.look import ChartLook, fill_term, hatch
+from memplan_gui.charts.row_pieces import usable_pen
 from memplan_gui.presenters.stack import StackChart
 
 SWATCH = 11.0
@@ -20,6 +21,8 @@ LINE_HEIGHT = 20.0
 NEED = tr_later("need, low to high")
 BEYOND = tr_later("beyond usable")
 MEASURED = tr_later("measured")
+USABLE = tr_later("usable")
+"""The dashed line, where it has no words of its own."""
 DIAMOND_HALF = 5.0
 
 
@@ -118,6 +121,11 @@ def _paint_swatch(painter: QPainter, text: str, swatch: QRectF, look: ChartLook)
         painter.drawRect(swatch)
     elif text == MEASURED:
         paint_diamond(painter, look, swatch.center())
+    elif text == USABLE:
+        painter.setPen(usable_pen(look))
+        painter.drawLine(
+            QPointF(swatch.center().x(), swatch.top() - 2), QPointF(swatch.center().x(), swatch.bottom() + 2)
+        )
     elif text == NEED:
         middle = swatch.center().y()
         painter.setPen(QPen(look.colour("text"), 2))

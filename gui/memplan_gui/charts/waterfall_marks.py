@@ -9,7 +9,7 @@ from PySide6.QtGui import QPainter, QPen
 
 from memplan import format_bytes
 from memplan_gui.charts.axis import axis_height, paint_axis, paint_grid
-from memplan_gui.charts.legend import BEYOND, Entry, legend_height, paint_legend, place_entries
+from memplan_gui.charts.legend import BEYOND, USABLE, Entry, legend_height, paint_legend, place_entries
 from memplan_gui.charts.look import ChartLook, fill_term
 from memplan_gui.charts.row_pieces import (
     GAP,
@@ -63,11 +63,13 @@ class WaterfallMarks:
 def height_of(chart: Waterfall, look: ChartLook, width: float) -> int:
     """The height that all rows, the axis and the legend take in a width."""
     marks = marks_of(chart, look, width)
-    return round(_legend_top(marks) + legend_height(_legend(marks), look))
+    return round(_legend_top(marks) + legend_height(legend_of(marks), look))
 
 
-def _legend(marks: WaterfallMarks) -> list[Entry]:
-    texts = [*marks.chart.terms, *([BEYOND] if marks.chart.overflows else [])]
+def legend_of(marks: WaterfallMarks) -> list[Entry]:
+    """What the legend names, placed: terms, what is beyond usable, the dashed line where each peak has its own."""
+    chart = marks.chart
+    texts = [*chart.terms, *([BEYOND] if chart.overflows else []), *([] if chart.device else [USABLE])]
     return place_entries(texts, marks.look, marks.area.right())
 
 
@@ -100,7 +102,7 @@ def paint_waterfall(painter: QPainter, marks: WaterfallMarks) -> None:
     _paint_usable(painter, marks)
     for row, one in enumerate(marks.chart.rows):
         paint_figure(painter, marks.look, marks.bar_rect(row, one.end, one.end), one.figure, bold=one.is_whole)
-    paint_legend(painter, _legend(marks), QPointF(0, _legend_top(marks)), marks.look)
+    paint_legend(painter, legend_of(marks), QPointF(0, _legend_top(marks)), marks.look)
     painter.restore()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -11,13 +12,16 @@ from memplan import (
     Change,
     ChangedField,
     Estimate,
+    Scenario,
     Unit,
+    facts_at,
     format_bytes,
     peak_words,
     tr,
     tr_later,
     translated,
 )
+from memplan_gui.plan_fields import means_something
 from memplan_gui.presenters.cells import Amounts, Cells
 from memplan_gui.presenters.compare import value_text
 from memplan_gui.presenters.make_fit import FigureRows
@@ -32,6 +36,33 @@ MOST_FIELDS = 2
 """Of a step, that its title names."""
 MOST_NAMED = 4
 """Changes that the sentence names; the table has them all."""
+
+
+def telling(way: Sequence[Change], before: Scenario, after: Scenario) -> tuple[Change, ...]:
+    """The way as it is told: what does nothing in a scenario counts as its default there, and has a dash for a value.
+
+    A step that sets nothing but such fields is left out, unless it moves the peak.
+    """
+    told = list(way[:1])
+    for step in way[1:]:
+        fields = tuple(found for field in step.fields if (found := _told(field, before, after)))
+        if fields or step.change_bytes:
+            told.append(replace(step, fields=fields or step.fields))
+    return tuple(told)
+
+
+def _told(field: ChangedField, before: Scenario, after: Scenario) -> ChangedField | None:
+    """The field with the values that do something; None where those are the same."""
+    known = [means_something(field.path, one) for one in (before, after)]
+    if all(known):
+        return field
+    default = facts_at(Scenario, field.path).default
+    old, new = (
+        value if is_known else default for value, is_known in zip((field.before, field.after), known, strict=True)
+    )
+    if old == new:
+        return None
+    return replace(field, before=old if known[0] else None, after=new if known[1] else None)
 
 
 def change_waterfall(way: Sequence[Change], names: tuple[str, str], unit: Unit) -> Waterfall:

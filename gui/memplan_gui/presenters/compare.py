@@ -28,6 +28,7 @@ from memplan import (
     verdict_tone,
 )
 from memplan_gui.charts.scale import grouped
+from memplan_gui.plan_fields import means_something
 from memplan_gui.presenters.cells import Amounts, Cells
 from memplan_gui.presenters.labels import term_title
 from memplan_gui.presenters.stack import Bar, bar
@@ -121,7 +122,10 @@ def comparison(
 
 
 def difference_rows(scenarios: Sequence[Scenario], compared: Sequence[Compared], unit: Unit) -> Iterator[ComparedRow]:
-    """The fields that are not the same in all scenarios, in the order of the plan file."""
+    """The fields that are not the same in all scenarios, in the order of the plan file.
+
+    A field that does nothing in a scenario counts as its default there, and a dash stands for it.
+    """
     first = scenarios[0]
     if any(one.model != first.model for one in scenarios):
         models = tuple(one.estimate.model_name if one.estimate else NOT_KNOWN for one in compared)
@@ -131,9 +135,23 @@ def difference_rows(scenarios: Sequence[Scenario], compared: Sequence[Compared],
             continue
         values = [_reader(path)(one) for one in scenarios]
         if any(value != values[0] for value in values):
-            names = [one.estimate.device_name if one.estimate else "" for one in compared]
-            cells = names if path == "hardware.device" else [value_text(path, value, unit) for value in values]
-            yield ComparedRow(translated(facts_at(Scenario, path).title), tuple(cells), differs=True)
+            yield from _difference(path, values, scenarios, compared, unit)
+
+
+def _difference(
+    path: str, values: Sequence[Any], scenarios: Sequence[Scenario], compared: Sequence[Compared], unit: Unit
+) -> Iterator[ComparedRow]:
+    """The row of a field whose values differ; none where they do so only in scenarios in which they do nothing."""
+    field = facts_at(Scenario, path)
+    known = [means_something(path, one) for one in scenarios]
+    counted = [value if is_known else field.default for value, is_known in zip(values, known, strict=True)]
+    if all(value == counted[0] for value in counted):
+        return
+    cells = [one.estimate.device_name if one.estimate else "" for one in compared]
+    if path != "hardware.device":
+        cells = [value_text(path, value, unit) for value in counted]
+    told = (cell if is_known else NOT_KNOWN for cell, is_known in zip(cells, known, strict=True))
+    yield ComparedRow(translated(field.title), tuple(told), differs=True)
 
 
 def value_text(path: str, value: Any, unit: Unit) -> str:
