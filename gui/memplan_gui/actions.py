@@ -82,6 +82,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("help_recipes", "&Help", "&Recipes"),
     Command("help_levers", "&Help", "&Levers"),
     Command("help_why", "&Help", "&Why is my number different?"),
+    Command("help_sharing", "&Help", "&Sheets and exports"),
     Command("help_glossary", "&Help", "&Glossary"),
     Command("help_method", "&Help", "The &method"),
     Command("help_keyboard", "&Help", "&Keyboard shortcuts"),

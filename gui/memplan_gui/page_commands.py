@@ -22,6 +22,7 @@ PAGE_COMMANDS = {
     "help_recipes": "recipes",
     "help_levers": "levers",
     "help_why": "why",
+    "help_sharing": "sharing",
     "help_glossary": "glossary",
     "help_method": "method",
     "help_keyboard": "keyboard",

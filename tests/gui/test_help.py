@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from datetime import date
 from itertools import pairwise
 
 import pytest
 from PySide6.QtCore import QPoint, QRect, Qt, QUrl
-from PySide6.QtGui import QDesktopServices, QTextTable
+from PySide6.QtGui import QDesktopServices, QFont, QTextTable
 from PySide6.QtWidgets import QApplication, QToolButton, QWidget
 from pytestqt.qtbot import QtBot
 
-from memplan import LEVERS, TERMS, Scenario, choice_title, facts_at, resource
+from memplan import LEVERS, REPORT_FORMATS, TERMS, Scenario, choice_title, estimate, facts_at, resource, translated
+from memplan_gui.actions import COMMANDS
+from memplan_gui.charts.export import svg_bytes
+from memplan_gui.charts.look import chart_fonts, paper_look
+from memplan_gui.charts.sheet_picture import A4, paint_sheet
+from memplan_gui.dialogs import CHART_KINDS, SHEET_KINDS
 from memplan_gui.field_help import FieldHelp
 from memplan_gui.first_plan import example_plan
 from memplan_gui.help_contents import AROUND
@@ -23,6 +29,7 @@ from memplan_gui.page_commands import PAGE_COMMANDS, shortcuts
 from memplan_gui.plan_fields import all_fields
 from memplan_gui.presenters.help import PAGES, HelpPages, topic_of_link
 from memplan_gui.presenters.labels import anchor
+from memplan_gui.presenters.sheet import sheet
 from memplan_gui.recipes import PRESETS
 from memplan_gui.scroller import Scroller
 from memplan_gui.theme import Theme
@@ -268,3 +275,32 @@ def test_the_first_thing_on_every_page_and_under_every_heading_is_words() -> Non
             assert not (before.startswith("#") and block.startswith("```")), (page, before)
         first = [block for block in blocks if not block.startswith("#")][:2]
         assert not any(block.startswith("```") for block in first), page
+
+
+def test_the_page_about_exports_names_what_there_is(pages: HelpPages) -> None:
+    """Commands as the menus call them, every ending that something is written under, headings that stand on the sheet."""
+    text = pages.markdown("sharing")
+    called = {f"{one.menu.replace('&', '')} → {translated(one.text).replace('&', '')}" for one in COMMANDS}
+    named = re.findall(r"\*\*(\w+ → [^*]+)\*\*", text.replace("\n", " "))
+    assert len(named) >= 4
+    assert set(named) <= called
+    exports = {one for one in called if one.startswith("File → ") and ("Export" in one or "Print" in one)}
+    assert exports <= set(named)
+    kinds = (*CHART_KINDS, *SHEET_KINDS)
+    endings = {pattern.removeprefix("*") for _, pattern in kinds} | {f".{form}" for form in REPORT_FORMATS}
+    assert {ending for ending in endings if f"`{ending}`" not in text} == set()
+    section = next(one.text for one in pages.sections("sharing") if one.heading == "What stands on the sheet")
+    scenario = example_plan().scenarios[0]
+    page = sheet("A plan", scenario, estimate(scenario), (), "gib", date(2026, 11, 30))
+    look = paper_look(*chart_fonts(QFont().family(), 13))
+    svg = svg_bytes(lambda painter: paint_sheet(painter, page, look), A4, "t").decode()
+    for heading in ("Assumptions", "Levers", "Evidence", "Remarks"):
+        assert f"\n- {heading}: " in section
+        assert re.search(rf">{heading}[:<]", svg)
+
+
+def test_the_page_about_exports_is_shown_by_its_command(window: Window) -> None:
+    window.menus.actions["help_sharing"].trigger()
+    (shown,) = window.findChildren(HelpWindow)
+    assert shown.isVisible()
+    shown.close()

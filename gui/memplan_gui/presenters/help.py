@@ -15,6 +15,7 @@ PAGES: dict[str, str] = {
     "recipes": tr_later("Recipes"),
     "levers": tr_later("Levers"),
     "why": tr_later("Why is my number different?"),
+    "sharing": tr_later("Sheets and exports"),
     "glossary": tr_later("Glossary"),
     "method": tr_later("The method"),
     "articles": tr_later("The arithmetic of guides"),
