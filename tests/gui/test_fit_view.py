@@ -22,6 +22,7 @@ from memplan_gui.catalog_hits import Hit, device_hits
 from memplan_gui.document import PlanDocument
 from memplan_gui.fit_view import FitView
 from memplan_gui.presenters import fit as fits
+from memplan_gui.presenters.cells import EXACT, Amounts
 from memplan_gui.presenters.fit import FitFilter, FitRow, fit_rows, kept, ordered
 from memplan_gui.settings import Settings
 from memplan_gui.window import Window
@@ -315,3 +316,14 @@ def test_what_is_free_is_said_as_the_verdict_says_it() -> None:
     assert fits.cell(FitRow(fit, 0, is_own=False, is_favourite=False), fits.FREE, "gib") == "13.8"
     larger = replace(fit, need_bytes=usable, need=Need(usable, usable), usable_bytes=need)
     assert fits.cell(FitRow(larger, 0, is_own=False, is_favourite=False), fits.FREE, "gib") == "−13.8"
+
+
+def test_what_is_free_is_the_same_figure_in_a_file_as_on_screen() -> None:
+    """The table left the window with 4.02 where the window, and the verdict, say 4.0."""
+    scenario = Scenario.model_validate({"model": {"catalog": "meta-llama/Llama-3.2-3B"}})
+    rows = fit_rows(device_fits(scenario), "a100-80gb-sxm", ())
+    written = fits.fit_cells(rows, Amounts("gib"))
+    at = written.titles.index("Free, GiB")
+    assert [cells[at] for cells in written.rows] == [fits.cell(row, fits.FREE, "gib") for row in rows]
+    exact = fits.fit_cells(rows, EXACT)
+    assert [cells[at] for cells in exact.rows] == [str(row.fit.headroom_bytes) for row in rows]

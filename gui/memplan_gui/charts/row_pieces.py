@@ -88,21 +88,27 @@ def paint_usable_label(painter: QPainter, look: ChartLook, area: QRectF, x: floa
     look.write(painter, "caption", text, QRectF(left, 0, width, top_of(look) - 4))
 
 
-def figure_place(look: ChartLook, kind: TextKind, figure: str, bar: QRectF, line: float, end: float) -> QRectF:
-    """Where a bar's figure stands: right behind it; past the dashed line where that would run through it.
+def figure_left(width: float, bar_end: float, line: float, end: float) -> float:
+    """Where a figure of a width begins: right behind its bar; past the dashed line where that would run through it.
 
     Args:
-        look: the fonts.
-        kind: how the figure is written.
-        figure: the words.
-        bar: the bar; its right edge counts.
+        width: of the figure.
+        bar_end: where the bar ends.
         line: where the dashed line stands.
         end: how far there is room. Without it the figure stays behind its bar, and the line ends before the digits.
+
+    >>> figure_left(40, 100, 120, 400), figure_left(40, 100, 120, 150), figure_left(40, 100, 200, 400)
+    (128.0, 108.0, 108.0)
     """
-    width, left = look.width(kind, figure), bar.right() + GAP
-    if left - CLEAR <= line <= left + width + CLEAR and line + GAP + width <= end:
-        left = line + GAP
-    return QRectF(left, bar.top(), width, bar.height())
+    left = bar_end + GAP
+    is_crossed = left - CLEAR <= line <= left + width + CLEAR
+    return line + GAP if is_crossed and line + GAP + width <= end else left
+
+
+def figure_place(look: ChartLook, kind: TextKind, figure: str, bar: QRectF, line: float, end: float) -> QRectF:
+    """The rectangle that a bar's figure is written in; of the bar, its right edge counts."""
+    width = look.width(kind, figure)
+    return QRectF(figure_left(width, bar.right(), line, end), bar.top(), width, bar.height())
 
 
 def paint_figure(

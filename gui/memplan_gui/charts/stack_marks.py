@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from math import inf
 
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QPainter, QPen, QPolygonF
@@ -12,7 +13,7 @@ from memplan import TERM_LOOKS, format_bytes, text_on, translated
 from memplan_gui.charts.axis import paint_grid
 from memplan_gui.charts.legend import paint_diamond
 from memplan_gui.charts.look import ChartLook, TextKind, fill_term, hatch
-from memplan_gui.charts.row_pieces import GAP, clear_line, figure_place
+from memplan_gui.charts.row_pieces import GAP, clear_line, figure_left, figure_place
 from memplan_gui.charts.scale import Scale, axis_end
 from memplan_gui.presenters.labels import peak_figure, usable_label
 from memplan_gui.presenters.stack import Bar, Segment, StackChart
@@ -109,11 +110,13 @@ def end_of_axis(chart: StackChart, look: ChartLook, width: float) -> float:
     total = look.width("bold", total_text(chart, max(bar.total for bar in chart.bars), peak=True))
     share = (total + GAP + 14) / max(width, 1.0)
     end = axis_end(chart.longest, chart.usable, share)
-    area = QRectF(0, 0, width, 0)
-    marks = StackMarks(chart, area, Scale(0.0, end, area.left(), area.right()), look)
-    line, open_end = marks.scale.x(chart.usable), float("inf")
-    places = [total_place(marks, row, bar, open_end) for row, bar in enumerate(chart.bars)]
-    return max(end, axis_end(chart.usable, 0, share)) if any(place.left() > line for place in places) else end
+    scale = Scale(0.0, end, 0.0, width)
+    line = scale.x(chart.usable)
+    for bar in chart.bars:
+        room = look.width("bold" if bar.is_peak else "body", total_text(chart, bar.total, peak=bar.is_peak))
+        if figure_left(room, scale.x(bar.total), line, inf) > line:
+            return max(end, axis_end(chart.usable, 0, share))
+    return end
 
 
 def total_place(marks: StackMarks, row: int, bar: Bar, end: float) -> QRectF:

@@ -101,7 +101,9 @@ def paint_waterfall(painter: QPainter, marks: WaterfallMarks) -> None:
         _paint_join(painter, marks, row)
     _paint_usable(painter, marks)
     for row, one in enumerate(marks.chart.rows):
-        paint_figure(painter, marks.look, marks.bar_rect(row, one.end, one.end), one.figure, bold=one.is_whole)
+        line = marks.scale.x(marks.chart.usable if one.usable is None else one.usable)
+        end, right = marks.bar_rect(row, one.end, one.end), marks.area.right()
+        paint_figure(painter, marks.look, end, one.figure, bold=one.is_whole, line=line, end=right)
     paint_legend(painter, legend_of(marks), QPointF(0, _legend_top(marks)), marks.look)
     painter.restore()
 

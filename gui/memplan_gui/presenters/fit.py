@@ -280,13 +280,14 @@ def fit_cells(rows: Iterable[FitRow], amounts: Amounts) -> Cells:
 
 def _cells(row: FitRow, amounts: Amounts) -> tuple[str, ...]:
     fit, answer = row.fit, row.answer
-    sizes = (fit.usable_bytes, fit.need.low, fit.need.high, fit.headroom_bytes)
+    sizes = (fit.usable_bytes, fit.need.low, fit.need.high)
+    free = free_figure(fit, amounts.unit) if amounts.unit else str(fit.headroom_bytes)
     found = [NOT_YET] * len(COSTLY)
     if answer is not None:
         limits = answer.limits.micro_batch.fits, answer.limits.sequence.fits
         far = (grouped(limit) if amounts.unit else str(limit) for limit in limits)
         found = [_fewest(answer, FEWEST), _fewest(answer, NODES), *far]
-    return (fit_title(fit), fit.device.name, *map(amounts.figure, sizes), *found)
+    return (fit_title(fit), fit.device.name, *map(amounts.figure, sizes), free, *found)
 
 
 def with_answer(row: FitRow, answer: DeviceAnswer) -> FitRow:
