@@ -198,6 +198,7 @@ if TYPE_CHECKING:  # The same names for type checkers and editors; a test holds 
     from memplan.result import TraceBytes as TraceBytes
     from memplan.result import Verdict as Verdict
     from memplan.sentences import VERDICT_TITLES as VERDICT_TITLES
+    from memplan.sentences import Judged as Judged
     from memplan.sentences import basis_sentence as basis_sentence
     from memplan.sentences import host_sentence as host_sentence
     from memplan.sentences import host_words as host_words
@@ -291,8 +292,8 @@ _NAMES: dict[str, str] = {
         "LedgerRow Measurement Need Parameters Process Recipe StageShare Term TermName TraceBytes Verdict"
     ),
     "sentences": (
-        "VERDICT_TITLES basis_sentence host_sentence host_words instant_words margin_words model_sentence peak_words "
-        "pinned_sentence place_words process_sentence saving_words slowdown_sentence slowdown_words "
+        "Judged VERDICT_TITLES basis_sentence host_sentence host_words instant_words margin_words model_sentence "
+        "peak_words pinned_sentence place_words process_sentence saving_words slowdown_sentence slowdown_words "
         "stage_sentence stage_words usable_words verdict_sentence verdict_title verdict_tone verdict_words"
     ),
     "term_looks": "TERM_LOOKS TermLook contrast text_on",

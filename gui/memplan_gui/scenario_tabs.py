@@ -10,12 +10,15 @@ from memplan import tr, verdict_tone
 from memplan_gui.answers import Answers
 from memplan_gui.document import PlanDocument
 from memplan_gui.icons import icon
-from memplan_gui.pieces import row, scaled, tool_button
+from memplan_gui.pieces import MOST_WIDER, row, scaled, tool_button
 from memplan_gui.presenters.labels import tab_text
 from memplan_gui.presenters.verdict import ICONS
 from memplan_gui.scenario_edits import move_scenario, remove_scenario
 from memplan_gui.tab_bar import TabBar
 from memplan_gui.theme import Theme
+
+CROSS = 20
+"""What closes a tab, with the room around its sign."""
 
 
 class RenamingTabBar(TabBar):
@@ -77,10 +80,14 @@ class ScenarioTabs(QWidget):
             bar.removeTab(bar.count() - 1)
         while bar.count() < len(scenarios):
             bar.addTab("")
+        bar.setTabsClosable(len(scenarios) > 1)
         for position, scenario in enumerate(scenarios):
+            if (cross := bar.tabButton(position, QTabBar.ButtonPosition.RightSide)) is not None:
+                cross.setFixedSize(
+                    scaled(CROSS, MOST_WIDER), scaled(CROSS, MOST_WIDER)
+                )  # Qt's own does not grow with the text
             bar.setTabText(position, tab_text(scenario.name).replace("&", "&&"))
             bar.setTabToolTip(position, scenario.name)
-        bar.setTabsClosable(len(scenarios) > 1)
         bar.setCurrentIndex(self._document.current)
         bar.blockSignals(False)
         self._show_verdicts()

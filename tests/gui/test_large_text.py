@@ -10,7 +10,7 @@ from typing import TypeVar
 import pytest
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QFont
-from PySide6.QtWidgets import QAbstractButton, QApplication, QComboBox, QLabel, QMessageBox, QWidget
+from PySide6.QtWidgets import QAbstractButton, QApplication, QComboBox, QLabel, QMessageBox, QTabBar, QWidget
 from pytestqt.qtbot import QtBot
 
 from memplan import import_files
@@ -190,3 +190,13 @@ def test_cut_words_and_overlaps_are_found(qtbot: QtBot, open_window: Callable[..
     owner.show()
     assert cut_words(owner) == ["'Words that have no room here': 40 × 20"]
     assert len(overlaps(owner)) == 1
+
+
+def test_what_closes_a_tab_grows_with_the_text(sized_window: Window, pixels: int) -> None:
+    """The sheet makes its sign larger; Qt's button stayed as it was, and the sign became smaller in it."""
+    bar = sized_window.answer_panel.tabs.bar
+    for position in range(bar.count()):
+        cross = bar.tabButton(position, QTabBar.ButtonPosition.RightSide)
+        assert cross is not None
+        assert min(cross.width(), cross.height()) >= round(12 * pixels / USUAL) + 4
+        assert bar.tabRect(position).contains(cross.geometry())

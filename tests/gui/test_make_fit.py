@@ -332,3 +332,12 @@ def test_enter_applies_the_way_that_is_pointed_at_where_it_fits(window: Window, 
     assert window.document.scenario.training == front[fits].scenario.training  # its name follows it
     window.document.undo_stack.undo()
     assert window.document.scenario == before
+
+
+def test_the_way_down_of_what_cannot_share_a_run_has_no_tick() -> None:
+    hardware = {"device": "apple-m3-ultra-512gb", "devices": 4, "sharding": {"strategy": "fsdp2"}}
+    scenario = Scenario.model_validate({"model": {"catalog": "Qwen/Qwen2.5-0.5B"}, "hardware": hardware})
+    found = make_fit(scenario)
+    (now, *_) = waterfall_chart(waterfall(scenario, found.front[0]), found.now.usable_bytes, "Macs", "gib").rows
+    assert now.verdict == "does_not_fit"
+    assert ": runs alone." in now.tip

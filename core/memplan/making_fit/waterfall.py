@@ -28,6 +28,8 @@ class Fall:
     peak: str
     """Where the peak stands, after it: "in backward"."""
     verdict: Verdict
+    runs_alone: bool = False
+    """Whether the run is divided over devices that cannot share one."""
 
 
 def waterfall(now: Scenario, candidate: Candidate) -> tuple[Fall, ...]:
@@ -60,4 +62,5 @@ def _fall(title: str, use: Use | None, after: Estimate, saving: int) -> Fall:
         terms=after.peak.bytes_by_term,
         peak=peak_words(after),
         verdict=after.verdict,
+        runs_alone=after.runs_alone,
     )

@@ -161,7 +161,7 @@ def _value(field: ChangedField, estimate: Estimate, value: Any, unit: Unit) -> s
 def _whole(name: str, step: Change, unit: Unit) -> WaterfallRow:
     one = step.estimate
     terms = one.peak.bytes_by_term
-    return whole_row(name, terms, one.need_bytes, one.verdict, peak_words(one), one.usable_bytes, unit)
+    return whole_row(name, terms, one.need_bytes, one, peak_words(one), one.usable_bytes, unit)
 
 
 def _part(before: Change, after: Change, unit: Unit) -> WaterfallRow:

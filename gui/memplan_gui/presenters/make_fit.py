@@ -49,7 +49,7 @@ def waterfall_chart(falls: Sequence[Fall], usable: int, device: str, unit: Unit)
 
 
 def _whole(title: str, fall: Fall, usable: int, unit: Unit) -> WaterfallRow:
-    return whole_row(title, fall.terms, fall.need_bytes, fall.verdict, fall.peak, usable, unit)
+    return whole_row(title, fall.terms, fall.need_bytes, fall, fall.peak, usable, unit)
 
 
 def _fallen(before: Fall, after: Fall, unit: Unit) -> WaterfallRow:

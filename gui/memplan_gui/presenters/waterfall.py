@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from memplan import TERMS, VERDICT_TITLES, TermName, Unit, Verdict, format_bytes, translated
+from memplan import TERMS, Judged, TermName, Unit, Verdict, format_bytes, translated, verdict_title, verdict_tone
 from memplan_gui.presenters.stack import Segment
 
 Terms = Mapping[TermName, int]
@@ -67,16 +67,13 @@ class Waterfall:
         return tuple(term for term in TERMS if term in present)
 
 
-def whole_row(
-    title: str, terms: Terms, need: int, verdict: Verdict, peak: str, usable: int, unit: Unit
-) -> WaterfallRow:
-    """A peak by its terms. `peak` says where it stands: "in backward"."""
+def whole_row(title: str, terms: Terms, need: int, found: Judged, peak: str, usable: int, unit: Unit) -> WaterfallRow:
+    """A peak by its terms, with the verdict of what was `found`. `peak` says where it stands: "in backward"."""
     segments = tuple(_stacked([(term, terms.get(term, 0)) for term in TERMS], 0))
     figure = format_bytes(need, unit)
     parts = "\n".join(f"{translated(one.term)}: {format_bytes(one.size, unit)}" for one in segments)
-    found = translated(VERDICT_TITLES[verdict]).lower()
-    tip = f"{figure}, {peak}: {found}.\n{parts}"
-    return WaterfallRow(title, figure, segments, 0, need, need, verdict, tip, usable)
+    tip = f"{figure}, {peak}: {verdict_title(found).lower()}.\n{parts}"
+    return WaterfallRow(title, figure, segments, 0, need, need, verdict_tone(found), tip, usable)
 
 
 def part_row(
