@@ -57,10 +57,16 @@ class Legend(QWidget):
         self._place()
         self.update()
 
+    def height_in(self, width: int) -> int:
+        """The height that it takes in a width."""
+        if self._look is None:
+            return 0
+        return round(max(legend_height(place_entries(self._texts, self._look, width), self._look), 20))
+
     def _place(self) -> None:
         if self._look is not None:
             self._entries = place_entries(self._texts, self._look, self.width())
-            self.setFixedHeight(round(max(legend_height(self._entries, self._look), 20)))
+            self.setFixedHeight(self.height_in(self.width()))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Place the entries anew."""

@@ -38,6 +38,7 @@ MOST_CHART_SHARE = 0.5
 """How much of the view the bars may take before they scroll."""
 LEAST_TABLE = 104
 LEAST_CHART = 80
+LEGEND_GAP = 4
 
 
 HOW = tr_later("Arrow keys look at another scenario.")
@@ -201,8 +202,8 @@ class CompareView(AnswerView):
         self.table.horizontalHeader().setStretchLastSection(False)
         self.table.horizontalHeader().setTextElideMode(Qt.TextElideMode.ElideRight)
         self.table.horizontalHeader().setMinimumSectionSize(scaled(110))
-        self._bars = Scroller(self.chart)
         self.legend = Legend()
+        self._bars = Scroller(self._chart_and_legend())
         self.table.setMinimumHeight(scaled(LEAST_TABLE, 1.5))
         self.kinds = Segmented(tr("Compare"), KINDS)
         self.kinds.set_value("bars")
@@ -226,12 +227,20 @@ class CompareView(AnswerView):
         answers.others_answered.connect(self._others_answered)
         theme.changed.connect(self._show_legend)
 
+    def _chart_and_legend(self) -> QWidget:
+        """They scroll together: where height is short, the bars come first."""
+        both = QWidget()
+        parts = column(both, spacing=LEGEND_GAP)
+        parts.addWidget(self.chart)
+        parts.addWidget(self.legend)
+        parts.addStretch(1)
+        return both
+
     def _arrange(self) -> None:
         side_by_side = QWidget()
         parts = column(side_by_side, spacing=8)
         parts.addWidget(self.sentence)
         parts.addWidget(self._bars)
-        parts.addWidget(self.legend)
         parts.addWidget(self.table, 1)
         self._stack.addWidget(side_by_side)
         self._stack.addWidget(self.changes)
@@ -309,10 +318,10 @@ class CompareView(AnswerView):
         self.changes.share(height - self._head.height() - self._whole.spacing())
 
     def _share(self) -> None:
-        above = self._head.height() + self.sentence.heightForWidth(self.width()) + 4 * self._whole.spacing()
-        above += self.legend.height()
+        above = self._head.height() + self.sentence.heightForWidth(self.width()) + 3 * self._whole.spacing()
+        wanted = self.chart.height() + LEGEND_GAP + self.legend.height_in(self.width())
         room = min(round(self._height * MOST_CHART_SHARE), self._height - above - self.table.minimumHeight())
-        self._bars.setFixedHeight(max(min(self.chart.height(), room), scaled(LEAST_CHART)))
+        self._bars.setFixedHeight(max(min(wanted, room), scaled(LEAST_CHART)))
 
     def sizeHint(self) -> QSize:
         """As much as there is."""

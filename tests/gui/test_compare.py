@@ -152,6 +152,11 @@ def test_colours_are_named_under_the_bars(view: CompareView) -> None:
     assert view.figures.compared is not None
     assert view.legend.texts == legend_of(view.figures.compared)
     assert view.legend.isVisible()
+    bars = view.legend.parentWidget()
+    assert bars is not None
+    place = view.legend.geometry()
+    assert place.top() >= view.chart.geometry().bottom()
+    assert 0 <= bars.height() - place.bottom() <= 2  # right above the table: no gap, and nothing to scroll for
 
 
 def test_a_click_on_a_bar_looks_at_its_scenario(window: Window, view: CompareView, qtbot: QtBot) -> None:

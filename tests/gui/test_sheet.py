@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -317,9 +318,14 @@ def test_the_command_line_writes_sheets_without_a_display(
     assert report("-o", str(second)).returncode == 0
     assert first.read_bytes() == second.read_bytes()
     assert first.read_bytes().count(b"/MediaBox") == 2
+    if shutil.which("pdftotext"):
+        said = subprocess.run(["pdftotext", str(first), "-"], capture_output=True, text=True, check=True).stdout
+        assert "page 1 of 2" in said
+        assert "page 2 of 2" in said
     done = report("-o", str(picture), "--scenario", "other")
     assert (done.returncode, done.stderr) == (0, "")
     assert ">other</text>" in picture.read_text(encoding="utf-8")
+    assert "page 1" not in picture.read_text(encoding="utf-8")
     done = report("-o", str(picture), "--scenario", "third")
     assert done.returncode == 2
     assert "the plan has no scenario 'third'; there are 1 'one', 2 'other'." in done.stderr

@@ -107,8 +107,9 @@ def estimate(plan: str, as_json: bool, unit: str, **options: Any) -> int:
 
     In JSON, bytes is what a trace of the framework's code counts (on a CPU, with the newest versions), and bytes.peak
     is the trace's peak. The device's own, with its kernels, its workspaces and the plan's versions, is
-    process.allocated: the two may differ. terms part the device's peak, context and the allocator's slack included;
-    process.low to high is what the device's monitor will likely show, and need decides the verdict.
+    process.allocated: the two may differ. terms part the device's peak, context and the allocator's slack included, and
+    come to terms_at_peak.total_bytes; process.low to high is what the device's monitor will likely show, and need
+    decides the verdict.
     """
     from memplan.plan_estimates import estimate_plan
 
