@@ -131,7 +131,7 @@ class Views(QTabWidget):
 
     def sizeHint(self) -> QSize:
         """As little as a view can be read at: more is what the window has to spare."""
-        return QSize(LEAST.width(), scaled(LEAST.height(), 1.4))
+        return QSize(LEAST.width(), scaled(LEAST.height(), 1.1))
 
     def minimumSizeHint(self) -> QSize:
         """The same."""

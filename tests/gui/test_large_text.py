@@ -10,7 +10,16 @@ from typing import TypeVar
 import pytest
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QFont
-from PySide6.QtWidgets import QAbstractButton, QApplication, QComboBox, QLabel, QMessageBox, QTabBar, QWidget
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QApplication,
+    QComboBox,
+    QLabel,
+    QMessageBox,
+    QScrollArea,
+    QTabBar,
+    QWidget,
+)
 from pytestqt.qtbot import QtBot
 
 from memplan import import_files
@@ -200,3 +209,15 @@ def test_what_closes_a_tab_grows_with_the_text(sized_window: Window, pixels: int
         assert cross is not None
         assert min(cross.width(), cross.height()) >= round(12 * pixels / USUAL) + 4
         assert bar.tabRect(position).contains(cross.geometry())
+
+
+def test_the_verdict_stays_while_a_view_scrolls(sized_window: Window, pixels: int) -> None:
+    """At twice the size on a small screen the answer scrolled around views that scrolled."""
+    sized_window.resize(1280, 800)
+    outer: QWidget | None = sized_window.answer_panel.views
+    while not isinstance(outer, QScrollArea):
+        assert outer is not None
+        outer = outer.parentWidget()
+    for title in sized_window.answer_panel.views.titles:
+        look_at(sized_window, title)
+        assert not outer.verticalScrollBar().isVisible(), title
