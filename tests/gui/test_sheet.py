@@ -31,7 +31,7 @@ from memplan_gui import dialogs
 from memplan_gui.charts.export import svg_bytes
 from memplan_gui.charts.look import ChartLook, chart_fonts, paper_look
 from memplan_gui.charts.picture import wrap
-from memplan_gui.charts.sheet_picture import A4, TITLE_SCALE, paint_sheet
+from memplan_gui.charts.sheet_picture import A4, TITLE_SCALES, paint_sheet
 from memplan_gui.presenters.automatic_names import plan_title
 from memplan_gui.presenters.sheet import MOST_LEVERS, Sheet, sheet, sheet_title
 from memplan_gui.sheet_print import paint_on, preview_dialog
@@ -62,7 +62,7 @@ def test_the_title_leads_and_the_scenario_follows(look: ChartLook) -> None:
     page = replace(made(ONE), title="What the plan is called, " * 4)
     svg = svg_bytes(lambda painter: paint_sheet(painter, page, look), A4, "t").decode()
     found = re.findall(r'matrix\(([\d.]+),[^)]*\)"[^>]*>\s*<text[^>]*>([^<]*)<', svg)
-    large = [text for scale, text in found if float(scale) == TITLE_SCALE]
+    large = [text for scale, text in found if float(scale) in TITLE_SCALES]
     assert " ".join(large).startswith("What the plan is called, What the plan")
     assert len(large) == 2  # a long one takes a second line
     assert [text for scale, text in found][: len(large) + 2] == [*large, "one", page.subtitle]
@@ -163,6 +163,45 @@ def test_a_lever_that_costs_memory_is_not_on_the_page() -> None:
     assert page.levers
     assert all(line.saving.startswith("−") for line in page.levers)
     assert not any("8-bit" in words for words in page.other_levers)
+
+
+CROWDED = Scenario.model_validate(
+    {
+        "name": "every kind of parallelism",
+        "model": {"catalog": "meta-llama/Llama-3.1-70B"},
+        "training": {
+            "kernels": "megatron",
+            "master_weights": True,
+            "optimizer_state_dtype": "fp32",
+            "sequence_length": 8192,
+            "gradient_accumulation": 16,
+            "checkpointing": "selective",
+        },
+        "hardware": {
+            "device": "h100-sxm",
+            "devices": 64,
+            "tensor_parallel": 8,
+            "sequence_parallel": True,
+            "pipeline_parallel": 4,
+            "sharding": {"strategy": "megatron"},
+        },
+    }
+)
+
+
+def test_a_full_page_cuts_no_sentence_and_still_has_levers(look: ChartLook) -> None:
+    """Remarks ended in the middle of a sentence, and every lever was a name alone."""
+    found = estimate(CROWDED)
+    notes = "The budget, the data and the date of the review, in a few words."
+    page = sheet("A plan of a long name, " * 5, CROWDED, found, lever_offers(CROWDED, found), "gib", DAY, notes)
+    assert len(page.warnings) > 4
+    words = " ".join(text for _, text in texts(page, look))
+    named = words[words.index(" about: ") :]
+    for field, what in page.warnings:
+        assert f"{field}: {what}" in words or field in named
+    assert page.verdict.detail.replace(" · H100", " H100") in words  # which stage it is was cut
+    assert sum(lever.price in words for lever in page.levers) >= 2
+    assert all(0 < down < A4.height() - 40 for down, _ in texts(page, look))
 
 
 def test_levers_without_room_are_not_said_to_have_failed(look: ChartLook) -> None:

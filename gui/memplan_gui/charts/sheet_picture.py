@@ -15,7 +15,7 @@ from memplan_gui.charts.picture import wrap
 from memplan_gui.charts.scale import Scale
 from memplan_gui.charts.stack_marks import StackMarks, end_of_axis, paint_stack, row_labels_width
 from memplan_gui.icons import paint_icon
-from memplan_gui.presenters.sheet import Sheet
+from memplan_gui.presenters.sheet import LeverLine, Sheet
 
 A4 = QSizeF(794, 1123)
 """210 × 297 mm at 96 pixels to the inch."""
@@ -27,9 +27,12 @@ LABEL_WIDTH = 84.0
 SAVING_WIDTH = 76.0
 NAME_WIDTH = 150.0
 GAP = 14.0
+PRICE_LEFT = NAME_WIDTH + SAVING_WIDTH + GAP
 HEADING = GAP + LINE + 6
-TITLE_SCALE = 1.5
+TITLE_SCALES = (1.5, 1.25)
 MOST_WARNINGS = 4
+LEAST_LEVERS = 4
+"""With their prices, before evidence and remarks have all that they would say."""
 MOST_NOTES = 3
 
 
@@ -49,10 +52,8 @@ def paint_sheet(painter: QPainter, page: Sheet, look: ChartLook) -> None:
         pen.labelled(label, words)
     if page.notes:
         pen.labelled(tr("Notes"), page.notes, MOST_NOTES)
-    evidence = pen.lines_of(page.evidence)
-    warnings = pen.lines_of(_warnings(page))
-    headings = 2 if warnings else 1
-    pen.keep_free((len(evidence) + len(warnings) + 1) * SMALL_LINE + headings * HEADING)
+    evidence, warnings = _last_parts(pen, page)
+    pen.keep_free(_height_of(evidence, warnings))
     pen.heading(tr("Levers: what each changes of the need now"))
     pen.levers(page)
     pen.keep_free(0)
@@ -104,17 +105,19 @@ class _Pen:
         self.y += height
 
     def title(self, text: str) -> None:
-        """Write a text half as large again, in two lines at most."""
-        first, *others = wrap(self.look, "bold", text, self.width / TITLE_SCALE)
+        """Write a text larger than the rest, in one line if it can be, in two at most."""
+        fitting = (scale for scale in TITLE_SCALES if self.look.width("bold", text) * scale <= self.width)
+        scale = next(fitting, TITLE_SCALES[-1])
+        first, *others = wrap(self.look, "bold", text, self.width / scale)
         for line in (first, " ".join(others)) if others else (first,):
             self.painter.save()
             self.painter.translate(MARGIN, self.y)
-            self.painter.scale(TITLE_SCALE, TITLE_SCALE)
+            self.painter.scale(scale, scale)
             self.painter.setPen(self.look.colour("text"))
-            shown = self.look.elided("bold", line, self.width / TITLE_SCALE)
+            shown = self.look.elided("bold", line, self.width / scale)
             self.look.write(self.painter, "bold", shown, QRectF(0, 0, self.width, LINE))
             self.painter.restore()
-            self.y += LINE * TITLE_SCALE
+            self.y += LINE * scale
         self.skip(6)
 
     def heading(self, text: str) -> None:
@@ -134,11 +137,14 @@ class _Pen:
         for line in lines:
             self.line("caption", "text", line, LABEL_WIDTH)
 
+    def price_lines(self, lever: LeverLine) -> list[str]:
+        """What a lever costs, in lines as wide as there is room beside its saving."""
+        return wrap(self.look, "caption", lever.price, self.width - PRICE_LEFT)
+
     def levers(self, page: Sheet) -> None:
         """Write what each lever would do; which found no room is said by name."""
-        left = NAME_WIDTH + SAVING_WIDTH + GAP
         left_out: list[str] = []
-        prices = [wrap(self.look, "caption", lever.price, self.width - left) for lever in page.levers]
+        prices = [self.price_lines(lever) for lever in page.levers]
         others = len(self.lines_of(page.other_levers))
         if self.room < (sum(map(len, prices)) + others) * SMALL_LINE:
             others += 2  # for the names of those without room
@@ -150,7 +156,7 @@ class _Pen:
             at = MARGIN + NAME_WIDTH + SAVING_WIDTH - self.look.width("caption", lever.saving)
             self._write("caption", "text", lever.saving, at, SMALL_LINE)
             for line in lines:
-                self.line("caption", "muted", line, left)
+                self.line("caption", "muted", line, PRICE_LEFT)
         unsaid = [tr("Also on offer: {levers}.").format(levers=", ".join(left_out))] if left_out else []
         for line in self.lines_of([*page.other_levers, *unsaid]):
             self.line("caption", "muted", line)
@@ -166,18 +172,42 @@ class _Pen:
             self.look.write(self.painter, kind, text, QRectF(left, self.y, self.width, height))
 
 
-def _warnings(page: Sheet) -> list[str]:
+def _warnings(page: Sheet, most: int) -> list[str]:
     """The first warnings, and the fields that the others are about."""
-    words = [f"{field}: {what}" for field, what in page.warnings[:MOST_WARNINGS]]
-    more = dict.fromkeys(field for field, _ in page.warnings[MOST_WARNINGS:])
-    return [*words, tr("More of them about: {fields}.").format(fields=", ".join(more))] if more else words
+    words = [f"{field}: {what}" for field, what in page.warnings[:most]]
+    more = ", ".join(dict.fromkeys(field for field, _ in page.warnings[most:]))
+    if not more:
+        return words
+    told = tr("More of them about: {fields}.") if words else tr("They are about: {fields}.")
+    return [*words, told.format(fields=more)]
+
+
+def _last_parts(pen: _Pen, page: Sheet) -> tuple[list[str], list[str]]:
+    """Evidence and remarks as lines. Where the page is full they give way, so that some levers have their price."""
+    levers = [len(pen.price_lines(lever)) for lever in page.levers[:LEAST_LEVERS]]
+    least = (sum(levers) + len(pen.lines_of(page.other_levers)) + 2) * SMALL_LINE + HEADING
+    for left_out, most in ((0, MOST_WARNINGS), (0, 3), (0, 2), (1, 2), (1, 1), (1, 0)):
+        evidence = pen.lines_of(page.evidence[: len(page.evidence) - left_out])
+        warnings = pen.lines_of(_warnings(page, most))
+        if pen.room >= least + _height_of(evidence, warnings):
+            break
+    return evidence, warnings
+
+
+def _height_of(evidence: list[str], warnings: list[str]) -> float:
+    """What the last parts take of the page, their headings included."""
+    return (len(evidence) + len(warnings) + 1) * SMALL_LINE + (2 if warnings else 1) * HEADING
 
 
 def _verdict(pen: _Pen, page: Sheet) -> None:
     verdict, sign = page.verdict, QRectF(MARGIN, pen.y + 1, 32, 32)
     paint_icon(pen.painter, verdict.icon, sign, pen.look.colour(verdict.role))
     pen.line("bold", verdict.role, f"{verdict.word}: {verdict.margin}", 44)
-    pen.line("body", "text", verdict.detail, 44)
+    lines, room = [verdict.detail], pen.width - 44
+    if pen.look.width("body", verdict.detail) > room:
+        lines = [line for part in verdict.detail.split(" · ", 1) for line in wrap(pen.look, "body", part, room)]
+    for line in lines:
+        pen.line("body", "text", line, 44)
 
 
 def _chart(pen: _Pen, page: Sheet) -> None:
