@@ -34,6 +34,8 @@ BAR_HEIGHT, BAR_PADDING = 12.0, 6
 OVER_SPACING = 8.0
 MOST_NAME_WIDTH = 300
 NO_ROWS = tr_later("No device matches.")
+TOLD_BELOW = (fits.NODES, fits.TOKENS, fits.BATCH, fits.FEWEST)
+"""Columns that a narrow table goes without: the text under it tells them of the row that is pointed at."""
 CELL_PADDING = 8
 """Narrower than elsewhere: there are ten columns, and bars that are to be read. The style sheet has it for headings."""
 WIDTHS = {
@@ -167,9 +169,18 @@ class FitTable(FigureTable):
         self._name_devices()
 
     def _name_devices(self) -> None:
-        """Names have what the others leave, once the bars have what they need."""
-        others = sum(width for column, width in self._widths.items() if column != fits.DEVICE)
-        room = max(self.viewport().width() - others, self._widths[fits.DEVICE])
+        """Names have what the others leave, once the bars have what they need; what is told below goes first.
+
+        A column that rows are in the order of stays.
+        """
+        room, widths = self.viewport().width(), dict(self._widths)
+        for column in TOLD_BELOW:
+            if is_dropped := sum(widths.values()) > room and column != self.devices.sorted_by:
+                del widths[column]
+            if self.isColumnHidden(column) != is_dropped:
+                self.setColumnHidden(column, is_dropped)
+        others = sum(width for column, width in widths.items() if column != fits.DEVICE)
+        room = max(room - others, self._widths[fits.DEVICE])
         self.horizontalHeader().resizeSection(fits.DEVICE, min(room, scaled(MOST_NAME_WIDTH)))
 
     def rows_in_sight(self) -> list[FitRow]:

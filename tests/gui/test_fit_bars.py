@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QApplication
 from memplan import GIB, DeviceFit, Need, catalog, device_fits
 from memplan_gui.charts.fit_bar import OUTREACH, TEAR, is_torn, paint_fit_bar, torn_edge
 from memplan_gui.document import new_plan
+from memplan_gui.fit_table import TOLD_BELOW
 from memplan_gui.fit_view import FitView
 from memplan_gui.presenters import fit as fits
 from memplan_gui.theme import Theme
@@ -96,3 +97,25 @@ def test_several_macs_run_alone_in_the_bar_and_on_the_tab(window: Window) -> Non
     assert (view.word, view.margin) == ("Runs alone", "cannot share a run")
     assert (view.icon, view.role) == ("verdict-does-not-fit", "does_not_fit")
     assert "Runs alone" in window.answer_panel.verdict.text
+
+
+@pytest.mark.parametrize("width", [960, 1100, 1280])
+def test_bars_are_in_sight_at_every_width(window: Window, width: int) -> None:
+    """They stood beyond the edge of a narrow table; what is told under it gives way to them."""
+    window.resize(width, 700)
+    window.answer_panel.views.show_view("Fit")
+    QApplication.processEvents()
+    view = window.answer_panel.views.view("Fit")
+    assert isinstance(view, FitView)
+    table = view.table
+    assert table.horizontalHeader().length() <= table.viewport().width()
+    assert not table.horizontalScrollBar().isVisible()
+    hidden = {column for column in range(table.model().columnCount()) if table.isColumnHidden(column)}
+    assert hidden <= set(TOLD_BELOW)
+    assert bool(hidden) is (width < 1280)
+    table.sortByColumn(fits.TOKENS, Qt.SortOrder.DescendingOrder)
+    QApplication.processEvents()
+    assert not table.isColumnHidden(fits.TOKENS)
+    window.resize(1280, 700)
+    QApplication.processEvents()
+    assert not any(table.isColumnHidden(column) for column in range(table.model().columnCount()))
