@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
@@ -119,6 +120,41 @@ def test_what_is_beyond_usable_is_marked_and_nothing_else() -> None:
 
     assert not marked(SCENARIO)
     assert marked(replaced(SCENARIO, "training.micro_batch", 256))
+
+
+LINE = re.compile(r'<line x1="([\d.]+)"')
+TEXT = re.compile(r'<text x="([\d.]+)" y="(\d+)"([^>]*)>([^<]*)</text>')
+
+
+def test_the_line_of_what_is_usable_runs_through_no_figure() -> None:
+    """A digit of the page's small text is about 6.6 pixels wide; the line is moved over the whole chart."""
+    found = estimate(replaced(SCENARIO, "training.micro_batch", 4))
+    table, moved = instant_table(found), 0
+    for part in range(5, 150):
+        usable = round(found.peak.total_bytes * part / 100)
+        svg = stacked_bars(replace(found, usable_bytes=usable), table, "gib")
+        line = float(LINE.findall(svg)[0])
+        for x, y, marks, words in TEXT.findall(svg):
+            if int(y) <= 20:
+                continue  # the line's own words
+            width, at = len(words) * 6.6, float(x)
+            left = at - width / 2 if "middle" in marks else at - width if "end" in marks else at
+            assert not left - 1 < line < left + width + 1, (part, words)
+            moved += left == line + 8
+    assert moved
+
+
+def test_a_page_of_several_scenarios_begins_with_what_each_comes_to() -> None:
+    other = replaced(replaced(SCENARIO, "name", "too much"), "training.micro_batch", 256)
+    plan = Plan(title="Two", scenarios=(SCENARIO, other))
+    page = as_html(plan, (estimate(SCENARIO), estimate(other)), "gib")
+    overview = page[: page.index("<section")]
+    assert overview.count("<tr>") == 3
+    assert 'A &amp; B</td><td><span class="fits"><strong>Fits</strong></span></td>' in overview
+    assert 'too much</td><td><span class="does_not_fit"><strong>Does&nbsp;not&nbsp;fit</strong></span></td>' in overview
+    read(page)
+    one = as_html(Plan(scenarios=(SCENARIO,)), (estimate(SCENARIO),), "gib")
+    assert "<table" not in one[: one.index("<section")]
 
 
 def test_the_chart_s_colours_are_named_under_it() -> None:

@@ -12,6 +12,8 @@ from memplan.units import Unit, format_bytes
 WIDTH = 920
 _LEFT, _RIGHT, _TOP = 128, 96, 24
 _ROW, _BAR = 34, 22
+_GAP, _CLEAR = 8, 4
+"""From a bar, or from the usable line, to a total; and how near the line may come to it."""
 _LETTER = 6.6
 """About as wide as a digit of the page's small text, in pixels."""
 
@@ -65,6 +67,7 @@ def swatch(term: TermName) -> str:
 def _bar(estimate: Estimate, table: InstantTable, column: int, scale: float, unit: Unit) -> list[str]:
     instant, top = table.instants[column], _TOP + column * _ROW + (_ROW - _BAR) // 2
     middle, x = top + _BAR // 2 + 4, float(_LEFT)
+    line = _LEFT + estimate.usable_bytes * scale
     peak = ' class="peak"' if column == table.peak_column else ""
     parts = [f'<text x="{_LEFT - 10}" y="{middle}" text-anchor="end"{peak}>{escape(instant.title)}</text>']
     for term in table.terms:
@@ -78,8 +81,9 @@ def _bar(estimate: Estimate, table: InstantTable, column: int, scale: float, uni
         if look.hatched:
             parts.append(f'<rect {box} fill="url(#kin)" class="part"/>')
         figure = format_bytes(num_bytes, unit).split(" ")[0]
-        if not look.hatched and len(figure) * _LETTER + 8 <= width:
-            colour, centre = text_on(look.colour), x + width / 2
+        left, right = _wider_side(x, x + width, line)
+        if not look.hatched and len(figure) * _LETTER + 8 <= right - left:
+            colour, centre = text_on(look.colour), (left + right) / 2
             parts.append(
                 f'<text x="{centre:.1f}" y="{middle}" text-anchor="middle" fill="{colour}">{escape(figure)}</text>'
             )
@@ -88,9 +92,23 @@ def _bar(estimate: Estimate, table: InstantTable, column: int, scale: float, uni
     if over > 0:
         start = x - over * scale
         parts.append(f'<rect x="{start:.1f}" y="{top}" width="{over * scale:.1f}" height="{_BAR}" class="over"/>')
-    total = escape(format_bytes(table.total_bytes(column), unit))
-    parts.append(f'<text x="{x + 8:.1f}" y="{middle}"{peak}>{total}</text>')
+    total = format_bytes(table.total_bytes(column), unit)
+    start = x + _GAP
+    if start - _CLEAR < line < start + len(total) * _LETTER + _CLEAR:
+        start = line + _GAP
+    parts.append(f'<text x="{start:.1f}" y="{middle}"{peak}>{escape(total)}</text>')
     return parts
+
+
+def _wider_side(left: float, right: float, line: float) -> tuple[float, float]:
+    """The part of a stretch that has room for words: on the wider side of the line, where it runs through.
+
+    >>> _wider_side(10, 50, 20), _wider_side(10, 50, 60)
+    ((20, 50), (10, 50))
+    """
+    if not left < line < right:
+        return left, right
+    return (left, line) if line - left > right - line else (line, right)
 
 
 def _usable_line(estimate: Estimate, scale: float, height: int, unit: Unit) -> list[str]:

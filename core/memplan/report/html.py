@@ -25,10 +25,12 @@ NUM_NEAREST = 5
 
 
 def as_html(plan: Plan, estimates: tuple[Estimate, ...], unit: Unit) -> str:
-    """Write the page: the plan, and each scenario with verdict, chart, set-up, levers, table and terms."""
+    """Write the page: the plan, an overview of several scenarios, and each with all that is known of it."""
     parts = [f"<h1>{_text(plan.title)}</h1>"]
     if plan.notes.strip():
         parts.append(f'<p class="notes">{escape(printable_lines(plan.notes.strip()))}</p>')
+    if len(estimates) > 1:
+        parts.append(_overview(plan, estimates, unit))
     for number, (scenario, estimate) in enumerate(zip(plan.scenarios, estimates, strict=True), start=1):
         parts.append(f'<section id="scenario-{number}">{_scenario(scenario, estimate, unit)}</section>')
     parts.append(f"<footer>memplan {__version__} · 1 {UNIT_NAMES[unit]} = {UNIT_BYTES[unit]:,} bytes</footer>")
@@ -40,6 +42,15 @@ def as_html(plan: Plan, estimates: tuple[Estimate, ...], unit: Unit) -> str:
         f"<title>{_text(plan.title)}</title>\n<style>{PAGE_STYLE}</style>\n</head>\n"
     )
     return f"{head}<body>\n" + "\n".join(parts) + "\n</body>\n</html>\n"
+
+
+def _overview(plan: Plan, estimates: tuple[Estimate, ...], unit: Unit) -> str:
+    rows = []
+    for scenario, estimate in zip(plan.scenarios, estimates, strict=True):
+        word, _, rest = verdict_sentence(estimate, unit).partition(": ")
+        verdict = f'<span class="{verdict_tone(estimate)}"><strong>{_figure(word)}</strong></span>'
+        rows.append([_text(scenario.name), verdict, _text(rest)])
+    return _table(["Scenario", "Verdict", ""], rows, figures=set())
 
 
 def _scenario(scenario: Scenario, estimate: Estimate, unit: Unit) -> str:

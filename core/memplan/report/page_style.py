@@ -9,7 +9,7 @@ PAGE_STYLE = """
   --fits: #5fcb93; --tight: #e8b64a; --over: #ff8b6b; } }
 @media print { :root { color-scheme: light; --ground: #fff; --text: #1a1e24; --muted: #565f6c; --line: #e1e4e9;
   --fits: #157347; --tight: #8a5a00; --over: #b93815; }
-  section { break-inside: auto; } svg, table, dl { break-inside: avoid; } section + section { break-before: page; } }
+  svg, tr, dl { break-inside: avoid; } h2, h3 { break-after: avoid; } section + section { break-before: page; } }
 body { max-width: 60rem; margin: 2rem auto; padding: 0 1rem; background: var(--ground); color: var(--text);
   font: 15px/1.5 system-ui, sans-serif; font-variant-numeric: tabular-nums; print-color-adjust: exact;
   -webkit-print-color-adjust: exact; }
