@@ -198,7 +198,8 @@ class _Region:
     def _counts(self, batches: Real, sequences: Real) -> list[Real]:
         """What is counted by rules of its own, at each pair."""
         pairs = batches.astype(np.int64), sequences.astype(np.int64)
-        return [np.asarray(rule(*pairs, *numbers), dtype=np.float64) for rule, numbers in self._symbols.counts]
+        found = (np.asarray(rule(*pairs, *numbers), dtype=np.float64) for rule, numbers in self._symbols.counts)
+        return [np.broadcast_to(one, batches.shape) for one in found]  # of one token, a rule may follow from neither
 
     def _never_lower(self, matrix: Real, shortest: float) -> list[int]:
         """Rows of the polynomials that no other reaches everywhere.

@@ -185,3 +185,17 @@ def test_what_is_counted_by_a_rule_of_its_own_is_a_symbol_of_its_own() -> None:
     assert counted(symbols.batch, symbols.sequence, chunk_rows, 32000, 4096) == rows
     [(monomial, number)] = symbols.polynomial(7 * symbols.batch * rows).items()
     assert (monomial.batch_power, monomial.sequence_power, monomial.counts, number) == (1, 0, (0,), 7)
+
+
+@pytest.mark.parametrize("sequence_parallel", [True, False])
+def test_a_map_of_generated_text_is_made_where_sequences_are_divided(sequence_parallel: bool) -> None:
+    """Of the one token that is made next each device's part is it, however many sequences there are."""
+    hardware = {"devices": 2, "tensor_parallel": 2, "sequence_parallel": sequence_parallel}
+    scenario = Scenario.model_validate(
+        {"model": {"config": LLAMA}, "training": {"method": "inference"}, "hardware": hardware}
+    )
+    found = memory_map(scenario, [1, 4], [512, 1024])
+    for row, batch in enumerate(found.batches):
+        for column, sequence in enumerate(found.sequences):
+            sized = replaced(replaced(scenario, "training.micro_batch", batch), "training.sequence_length", sequence)
+            assert found.need_bytes[row, column] == pytest.approx(estimate(sized).need_bytes, rel=0.001)
