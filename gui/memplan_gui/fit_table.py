@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from PySide6.QtCore import (
+    QItemSelectionModel,
     QModelIndex,
     QPersistentModelIndex,
     QPointF,
@@ -179,6 +180,10 @@ class FitTable(FigureTable):
                 del widths[column]
             if self.isColumnHidden(column) != is_dropped:
                 self.setColumnHidden(column, is_dropped)
+            if is_dropped and self.currentIndex().column() == column:  # the keyboard stays in what is seen
+                flags = QItemSelectionModel.SelectionFlag.NoUpdate
+                beside = self.currentIndex().siblingAtColumn(fits.DEVICE)
+                self.selectionModel().setCurrentIndex(beside, flags)
         others = sum(width for column, width in widths.items() if column != fits.DEVICE)
         room = max(room - others, self._widths[fits.DEVICE])
         self.horizontalHeader().resizeSection(fits.DEVICE, min(room, scaled(MOST_NAME_WIDTH)))

@@ -119,3 +119,17 @@ def test_bars_are_in_sight_at_every_width(window: Window, width: int) -> None:
     window.resize(1280, 700)
     QApplication.processEvents()
     assert not any(table.isColumnHidden(column) for column in range(table.model().columnCount()))
+
+
+def test_the_keyboard_does_not_stay_in_a_column_that_is_dropped(window: Window) -> None:
+    window.answer_panel.views.show_view("Fit")
+    QApplication.processEvents()
+    view = window.answer_panel.views.view("Fit")
+    assert isinstance(view, FitView)
+    table = view.table
+    table.setCurrentIndex(table.model().index(3, fits.TOKENS))
+    window.resize(960, 700)
+    QApplication.processEvents()
+    assert table.isColumnHidden(fits.TOKENS)
+    assert (table.currentIndex().row(), table.currentIndex().column()) == (3, fits.DEVICE)
+    assert table.selectionModel().isRowSelected(3)
