@@ -228,8 +228,10 @@ def _on_one_device(
     hardware, training = scenario.hardware, scenario.training
     sharding, gathering, shared_out = _gathers_by(hardware), None, expert_parallel_of(hardware)
     devices = data_parallel_devices(hardware)
-    if sharding is not None:
-        by = zero3_gathering if sharding.strategy == "zero3" and devices > 1 else gathering_of
+    if sharding is _FROM_HOST:  # whose host has all of them: nothing is gathered from other devices
+        gathering = gathering_of(stage.part, setup, sharding, 1)
+    elif sharding is not None:
+        by = zero3_gathering if sharding.strategy == "zero3" else gathering_of
         gathering = by(stage.part, setup, sharding, devices, expert_parallel=shared_out)
     if gathering is None or hardware.sharding.strategy not in CUTS_TENSORS or not chosen.exact:
         undivided, all_experts = _states(chosen, stage, setup, scenario), None

@@ -205,3 +205,40 @@ def test_adafactor_under_the_trainer_steps_over_a_whole_partition(strategy: str)
     its_own = answer(strategy, optimizer="adafactor", trainer="accelerate")
     found, other = (at(one, "optimizer_step", "temporary buffers") for one in (its_own, torchs))
     assert found - other == pytest.approx((8 - 4) * PARAMETERS / 8, rel=0.01)
+
+
+def test_no_layer_stays_for_a_backward_that_does_not_come() -> None:
+    """DeepSpeed looks for the next use in the trace of a step, which of inference is a forward alone (partitioned_param_
+    coordinator.py, __params_to_release)."""
+    architecture = chosen_model(ModelChoice(catalog="mistralai/Mistral-7B-v0.3")).architecture
+    sharding = Sharding(strategy="zero3")
+    found = [
+        zero3_gathering(architecture, Setup.of(Training.model_validate({"method": method})), sharding, 8).reused
+        for method in ("full", "inference")
+    ]
+    assert len(found[0]) == 2
+    assert found[1] == ()
+
+
+@pytest.mark.parametrize("strategy", ["none", "ddp"])
+@pytest.mark.parametrize("method", ["full", "lora", "inference"])
+def test_weights_on_each_host_come_as_they_come_to_one_device(strategy: str, method: str) -> None:
+    """What is not divided is whole on each device's host: the device holds as much as a single one, and DDP's buckets,
+    as large as its gradients. Nothing is gathered from the others, and its gradients are all of them."""
+
+    def instants(devices: int) -> dict[str, dict[str, int]]:
+        given = {
+            "training": {"method": method, "sequence_length": 512},
+            "model": {"catalog": "meta-llama/Llama-3.2-1B"},
+        }
+        hardware = {"devices": devices, "sharding": {"strategy": strategy}, "offload": {"parameters": True}}
+        found = estimate(Scenario.model_validate({**given, "hardware": hardware}))
+        return {one.name: dict(one.bytes_by_term) for one in found.instants}
+
+    alone, eight = instants(1), instants(8)
+    buckets = alone["optimizer_step"]["gradients"] if method != "inference" else 0
+    for name, terms in alone.items():
+        for one in ("gradients", "optimizer states", "activations", "logits and loss", "temporary buffers"):
+            assert eight[name].get(one, 0) == terms.get(one, 0)
+        more = eight[name].get("communication buffers", 0) - terms.get("communication buffers", 0)
+        assert more == pytest.approx(0 if name == "loaded" else buckets, abs=512 * 400)

@@ -56,7 +56,8 @@ def zero3_gathering(
         reshards=True,
         at_start=ends.largest_bytes if architecture.starts else 0,
         at_loss=ends.largest_bytes if architecture.ends else 0,
-        reused=_reused(in_order, head, passes, sharding.reuse_distance),
+        # The last layers are soon used again where backward follows; without one each is used once in a step.
+        reused=_reused(in_order, head, passes, sharding.reuse_distance) if setup.trains else (),
     )
 
 
