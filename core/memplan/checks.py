@@ -140,12 +140,15 @@ def _about_checkpoints(scenario: Scenario, setup: Setup, architecture: Architect
     if training.checkpointing == "full" and every > layers:
         words = tr("The model has {layers} layers, so none is recomputed.").format(layers=number(layers))
         yield Advice("training.checkpoint_every", words)
-    if setup.adapted and setup.makes_inputs_need_gradients and last is not None and last < layers:
+    trained = last if setup.adapted else training.freeze.trainable_layers if training.method == "freeze" else None
+    reached = not setup.makes_inputs_need_gradients or setup.table_trains(architecture.tied)
+    if trained is not None and trained < layers and not reached:
         words = tr(
-            "With checkpoints PEFT makes the embeddings need gradients, so that layers before the first adapter take "
-            "part in backward. Without checkpoints they keep nothing."
+            "With checkpoints {library} makes the embeddings need gradients, so that layers before the first that "
+            "trains take part in backward. Without checkpoints they keep nothing."
         )
-        yield Advice("training.checkpointing", words)
+        library = "PEFT" if setup.adapted else tr("transformers 5")
+        yield Advice("training.checkpointing", words.format(library=library))
 
 
 def _names_of(linears: Iterable[Linear]) -> set[str]:

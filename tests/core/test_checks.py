@@ -279,11 +279,17 @@ def test_layers_between_checkpoints_are_said_to_be_what_is_counted(training: dic
 
 
 def test_checkpoints_that_take_bare_layers_into_backward_are_said_to() -> None:
-    """peft 0.21.2, prepare_model_for_gradient_checkpointing; mlx-lm and torchtitan have nothing of the kind."""
+    """peft 0.21.2, prepare_model_for_gradient_checkpointing; transformers 5.24, modeling_utils.py (gradient_checkpointing_
+    enable asks for gradients of inputs); mlx-lm and torchtitan have nothing of the kind."""
     few = {"method": "lora", "lora": {"last_layers": 2}, "checkpointing": "full"}
     assert "PEFT" in warnings(few)["training.checkpointing"]
     for other in ({"checkpointing": "none"}, {"lora": {"last_layers": 4}}, {"kernels": "mlx"}):
         assert "training.checkpointing" not in warnings({**few, **other})
+    frozen = {"method": "freeze", "freeze": {"trainable_layers": 2}, "checkpointing": "full"}
+    assert "transformers 5" in warnings(frozen)["training.checkpointing"]
+    trained = {**frozen, "freeze": {"trainable_layers": 2, "embeddings": True}}
+    for other in (trained, {**frozen, "kernels_version": "4.57"}):
+        assert "training.checkpointing" not in warnings(other)
 
 
 VISION = {
