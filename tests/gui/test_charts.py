@@ -78,6 +78,16 @@ def test_a_segment_is_found_under_a_point(marks: StackMarks) -> None:
     assert marks.spot_at(QPointF(50, 250)) is None  # where the names stand
 
 
+@pytest.mark.parametrize("height", [110.0, 164.0, 400.0])
+def test_the_band_of_the_need_does_not_lie_on_the_axis(marks: StackMarks, height: float) -> None:
+    """Under the last bar its line was the axis' own, and nobody saw where it ends."""
+    low = dataclasses.replace(marks, area=QRectF(100, 0, 300, height))
+    last = len(low.chart.bars) - 1
+    assert low.chart.bars[last].decides
+    assert low.need_rect(last).bottom() + 1 <= low.area.bottom()
+    assert low.need_rect(last).top() >= low.bar_rect(last, 0, 1).bottom()
+
+
 def test_bars_are_as_long_as_their_bytes(marks: StackMarks) -> None:
     rect = marks.bar_rect(0, 8 * GIB, 9 * GIB)
     assert (rect.left(), rect.width()) == (180, 10)

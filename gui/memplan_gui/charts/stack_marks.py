@@ -26,6 +26,8 @@ OVER_SPACING = 13.0
 NEED_HALF = 3.0
 NEED_DROP = 5.0
 """How far under its bar the band of the need stands."""
+FOOT = 6.0
+"""Between the last row and the axis, so that the band under its bar does not lie on the axis."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +52,7 @@ class StackMarks:
     @cached_property
     def row_height(self) -> float:
         """The height that one bar and the space around it have."""
-        return self.area.height() / max(len(self.chart.bars), 1)
+        return (self.area.height() - FOOT) / max(len(self.chart.bars), 1)
 
     @cached_property
     def _bars(self) -> tuple[tuple[float, int], ...]:
