@@ -49,6 +49,21 @@ def test_zero_offload_takes_18_bytes_a_parameter(strategy: str, accumulation: in
     assert {"optimizer states", "master weights"}.isdisjoint(device_terms(found, "optimizer_step"))
 
 
+@pytest.mark.parametrize("strategy", ["zero1", "zero2"])
+def test_the_copy_of_fp32_weights_is_where_the_optimizer_is(strategy: str) -> None:
+    """DeepSpeed 0.19, stage_1_and_2.py: single_partition_of_fp32_groups is a copy of the partition, on the host (and
+    page-locked) with cpu_offload; on the device without."""
+    there = answer(offloaded(strategy), weights_dtype="fp32")
+    assert there.host.bytes_by_term["master weights"] * 8 == pytest.approx(4 * PARAMETERS, rel=0.001)
+    here = answer({"devices": 8, "sharding": {"strategy": strategy}}, weights_dtype="fp32")
+    step = [
+        next(one.bytes_by_term for one in found.instants if one.name == "optimizer_step") for found in (here, there)
+    ]
+    buckets = [one.get("communication buffers", 0) for one in step]
+    assert buckets[0] * 8 == pytest.approx(4 * PARAMETERS, rel=0.001)
+    assert buckets[1] == 0
+
+
 @pytest.mark.parametrize(("strategy", "leave"), [("zero1", False), ("zero2", True), ("zero3", True), ("none", False)])
 def test_gradients_leave_the_device_under_zero_2_and_3(strategy: str, leave: bool) -> None:
     """DeepSpeed's estimator counts 2 bytes a parameter on the device for ZeRO-2 with offload: the weights alone."""

@@ -69,6 +69,8 @@ def _add_update(terms: dict[TermName, int], states: States, training: Training, 
         accumulates = training.gradient_accumulation > 1
         terms["gradients"] = values * (4 + (of_weight if accumulates else 0))
         terms["temporary buffers"] = values * of_weight
+        if of_gradient == 4 and not states.master:  # the partition that is updated is a copy of fp32 weights
+            terms["master weights"] = values * 4
     elif strategy == "zero3":
         terms["gradients"] = values * (4 + of_gradient)
     else:

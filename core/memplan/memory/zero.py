@@ -61,7 +61,8 @@ def lasting_buckets(states: States, training: Training, hardware: Hardware, hidd
     """Buckets that are there from the first step on.
 
     Equation: DDP: a copy of the gradients, unless these are views of the buckets. ZeRO-3: one reduce bucket. ZeRO-1 and
-    ZeRO-2 over fp32 weights: the partition that is updated is a copy, 4 bytes for each value of it.
+    ZeRO-2 over fp32 weights: the partition that is updated is a copy, 4 bytes for each value of it, on the host where
+    the optimizer is.
     Source: torch.nn.parallel.DistributedDataParallel; DeepSpeed 0.19, stage3.py (ipg_buckets), stage_1_and_2.py
     (single_partition_of_fp32_groups).
 
@@ -79,6 +80,7 @@ def lasting_buckets(states: States, training: Training, hardware: Hardware, hidd
     if strategy == "zero3":
         return reduce_bucket(sharding, hidden_size) * gradient_width(training)
     copies = strategy in ("zero1", "zero2") and gradient_width(training) == 4 and not states.master
+    copies = copies and not hardware.offload.optimizer
     return 4 * share(states.trainable, data_parallel_devices(hardware)) if copies else 0
 
 
