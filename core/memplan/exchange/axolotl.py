@@ -286,7 +286,7 @@ def _read_sharding(keys: Keys) -> None:
     inner = keys.section("fsdp_config")
     if (shard is not None and shard.value) or (inner.content and engine is None):
         own = inner.whole("fsdp_version", "version")
-        state_fsdp(inner, (own or version or Stated(1, "", "")).value)
+        state_fsdp(inner, (own or version or Stated(1, "", "")).value, shard)
         words = " ".join(map(str, shard.value)) if shard and isinstance(shard.value, list) else ""
         if "offload" in words and shard is not None:
             reading.state("hardware.offload.parameters", shard, value=True)

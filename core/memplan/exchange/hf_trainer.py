@@ -310,7 +310,7 @@ def _state_fsdp(keys: Keys, default: int | None) -> None:
     inner = keys.section("fsdp_config") if has_section else Keys(reading, {}, "fsdp_config.")
     stated = inner.whole("fsdp_version", "version")
     version = stated.value if stated else default or _fsdp_version(inner, words)
-    state_fsdp(inner, version)
+    state_fsdp(inner, version, shard)
     host = inner.switch("fsdp_cpu_offload", "cpu_offload")
     if "offload" in words or (host and host.value):
         reading.state("hardware.offload.parameters", host or shard, value=True)

@@ -211,8 +211,11 @@ _FSDP_WORDS = {
 """FSDP1's strategies, by name and by number: whether a unit is freed after forward."""
 
 
-def state_fsdp(keys: Keys, version: int) -> None:
-    """Take FSDP's keys, with or without their prefix; `fsdp_reshard_after_forward` is a switch in version 2 only."""
+def state_fsdp(keys: Keys, version: int, switch: Stated | None = None) -> None:
+    """Take FSDP's keys, with or without their prefix; `fsdp_reshard_after_forward` is a switch in version 2 only.
+
+    Where the section is empty, or not there, it is the `switch` beside it that says FSDP.
+    """
     reading = keys.reading
     old = keys.any("fsdp_sharding_strategy", "sharding_strategy")
     new = keys.any("fsdp_reshard_after_forward", "reshard_after_forward")
@@ -229,8 +232,9 @@ def state_fsdp(keys: Keys, version: int) -> None:
         else:
             raise keys.refused(found, "full_shard, shard_grad_op, hybrid_shard, no_shard, true or false")
     if "hardware.sharding.strategy" not in reading.stated:
-        strategy = Stated(f"fsdp{version}", reading.file, keys.under.rstrip(".") or "fsdp_config")
-        reading.state("hardware.sharding.strategy", strategy)
+        section = keys.under.rstrip(".") or "fsdp_config"
+        named = switch.key if switch is not None and not keys.content else section
+        reading.state("hardware.sharding.strategy", Stated(f"fsdp{version}", reading.file, named))
     reading.state("hardware.offload.parameters", offload := keys.switch("fsdp_offload_params", "offload_params"))
     reading.state("hardware.offload.optimizer", offload)
     host = keys.switch("fsdp_activation_checkpointing_offload", "activation_checkpointing_offload")
