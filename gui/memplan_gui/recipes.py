@@ -52,7 +52,8 @@ PRESETS: tuple[RecipePreset, ...] = (
     RecipePreset(
         "bf16 autocast",
         "products in bf16 over fp32 weights",
-        "Weights, gradients and states in fp32; products run in bf16.",
+        "Weights, gradients and states in fp32; products run in bf16. Accelerate's FSDP runs it so too, over shards in "
+        "fp32 with FSDP's mixed precision on.",
         _dtypes("fp32", "bf16", "weights"),
         16,
     ),
@@ -68,7 +69,8 @@ PRESETS: tuple[RecipePreset, ...] = (
         "fp32 master copy",
         "bf16 weights, fp32 master and states: DeepSpeed, Megatron",
         "Mixed precision as DeepSpeed and Megatron run it: bf16 weights and gradients, an fp32 master copy and fp32 "
-        "states: 2 + 2 + 4 + 8 bytes. Case C of the guides whose sums Help checks (The arithmetic of guides).",
+        "states: 2 + 2 + 4 + 8 bytes. FSDP keeps no copy: under its mixed "
+        "precision the weights themselves are fp32. Case C of the guides whose sums Help checks (The arithmetic of guides).",
         _dtypes("bf16", "none", "fp32", master=True),
         16,
     ),
