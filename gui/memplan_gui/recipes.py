@@ -69,8 +69,8 @@ PRESETS: tuple[RecipePreset, ...] = (
         "fp32 master copy",
         "bf16 weights, fp32 master and states: DeepSpeed, Megatron",
         "Mixed precision as DeepSpeed and Megatron run it: bf16 weights and gradients, an fp32 master copy and fp32 "
-        "states: 2 + 2 + 4 + 8 bytes. FSDP keeps no copy: under its mixed "
-        "precision the weights themselves are fp32. Case C of the guides whose sums Help checks (The arithmetic of guides).",
+        "states: 2 + 2 + 4 + 8 bytes. FSDP keeps no copy: under its mixed precision the weights "
+        "themselves are fp32. Case C of the guides whose sums Help checks (The arithmetic of guides).",
         _dtypes("bf16", "none", "fp32", master=True),
         16,
     ),
