@@ -24,7 +24,7 @@ from memplan_gui.charts.legend import BETWEEN, BEYOND, GAP, NEED, SWATCH, legend
 from memplan_gui.charts.look import ChartLook, chart_fonts, hatch, paper_look
 from memplan_gui.charts.picture import PICTURE_SIZE
 from memplan_gui.charts.scale import Scale
-from memplan_gui.charts.stack_marks import Spot, StackMarks, end_of_axis, paint_stack, total_place
+from memplan_gui.charts.stack_marks import Spot, StackMarks, end_of_axis, paint_stack, total_place, total_text
 from memplan_gui.charts.stack_picture import stack_picture
 from memplan_gui.charts.stack_plot import StackPlot
 from memplan_gui.icons import paint_icon
@@ -52,8 +52,8 @@ def marks(estimate: Estimate, look: ChartLook) -> StackMarks:
 
 
 @pytest.mark.parametrize("width", [320.0, 600.0, 1200.0])
-def test_the_usable_line_runs_through_no_total(estimate: Estimate, look: ChartLook, width: float) -> None:
-    """Wherever the line stands, behind a bar's end as well, it has the row's figure on one side."""
+def test_a_total_stands_behind_its_bar(estimate: Estimate, look: ChartLook, width: float) -> None:
+    """Directly behind it, wherever the line stands: past the line it read as over the limit."""
     chart = stack_chart(estimate, "gib")
     crossed = 0
     for part in range(20, 300):
@@ -62,11 +62,42 @@ def test_the_usable_line_runs_through_no_total(estimate: Estimate, look: ChartLo
         marks = StackMarks(one, area, Scale(0.0, end_of_axis(one, look, width), area.left(), area.right()), look)
         line = marks.scale.x(one.usable)
         for row, bar in enumerate(one.bars):
-            place = total_place(marks, row, bar, area.right())
-            assert not place.left() <= line <= place.right()
+            place, whole = total_place(marks, row, bar), marks.bar_rect(row, 0, bar.total)
+            assert place.left() == whole.right() + row_pieces.GAP
             assert place.right() <= area.right() + 1
-            crossed += place.left() > marks.bar_rect(row, 0, bar.total).right() + row_pieces.GAP + 1
-    assert crossed  # some stand past the line
+            assert whole.top() <= place.top() < place.bottom() <= whole.bottom()
+            crossed += place.left() <= line <= place.right()
+    assert crossed  # the line runs through some
+
+
+def test_the_usable_line_makes_room_for_a_total_and_is_seen_above_and_below(
+    estimate: Estimate, look: ChartLook
+) -> None:
+    chart = stack_chart(estimate, "gib")
+    area = QRectF(100, 0, 600, 300)
+    row, bar = next((row, bar) for row, bar in enumerate(chart.bars) if not bar.decides)
+    plain = StackMarks(chart, area, Scale(0.0, chart.longest * 1.3, area.left(), area.right()), look)
+    place = total_place(plain, row, bar)
+    between = place.left() + look.width("body", total_text(chart, bar.total, peak=False)[:1])  # of two digits
+    marks = dataclasses.replace(plain, chart=dataclasses.replace(chart, usable=round(plain.scale.bytes_at(between))))
+    inked = []
+    for one in (marks, dataclasses.replace(marks, chart=dataclasses.replace(marks.chart, usable=2 * chart.longest))):
+        image = QImage(720, 300, QImage.Format.Format_RGB32)
+        image.fill(look.colour("window"))
+        painter = QPainter(image)
+        paint_stack(painter, one, clip=False)
+        painter.end()
+        inked.append(image)
+    x = round(marks.usable_x)
+    differ = [
+        y
+        for y in range(300)
+        if any(inked[0].pixel(column, y) != inked[1].pixel(column, y) for column in range(x - 1, x + 2))
+    ]
+    assert not [y for y in differ if place.top() + 1 <= y <= place.bottom() - 1]
+    whole = marks.bar_rect(row, 0, bar.total)
+    assert [y for y in differ if whole.top() <= y < place.top()]
+    assert [y for y in differ if place.bottom() < y <= whole.bottom()]
 
 
 def test_a_segment_is_found_under_a_point(marks: StackMarks) -> None:
@@ -298,27 +329,6 @@ def test_a_change_that_is_undone_leaves_the_scale_from_before_it(
     assert plot.getViewBox().viewRange()[0][1] > 40 * GIB
     plot.show_chart(stack_chart(estimate, "gib"))
     qtbot.waitUntil(lambda: plot.getViewBox().viewRange()[0][1] == pytest.approx(end))
-
-
-def test_the_usable_line_ends_before_the_digits_of_a_total(estimate: Estimate, look: ChartLook) -> None:
-    """Where there is no room past the line: what is seen around the digits is the same with the line and without."""
-    chart = stack_chart(estimate, "gib")
-    total = chart.bars[1].total
-    pictures = []
-    for usable in (total + 2 * GIB, 29 * GIB):  # 20 pixels a GiB: behind the bar's end, where its digits stand
-        scale = Scale(0, 30 * GIB, 100, 700)
-        area = QRectF(100, 0, scale.x(total + 2 * GIB) + 10 - 100, 300)
-        marks = StackMarks(dataclasses.replace(chart, usable=usable), area, scale, look)
-        digits = marks.bar_rect(1, total, total).adjusted(4, 0, 0, 0).toRect()
-        digits.setWidth(round(look.width("body", "16.0")) + 8)
-        assert digits.contains(round(marks.scale.x(total + 2 * GIB)), digits.center().y())
-        picture = QImage(720, 340, QImage.Format.Format_RGB32)
-        picture.fill(QColor("white"))
-        painter = QPainter(picture)
-        paint_stack(painter, marks, clip=False)
-        painter.end()
-        pictures.append(picture.copy(digits))
-    assert pictures[0] == pictures[1]
 
 
 def turn_wheel(plot: StackPlot, modifier: Qt.KeyboardModifier) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from PySide6.QtCore import QPointF, QRectF
 from PySide6.QtGui import QPainter
@@ -69,28 +69,20 @@ def height_of(compared: Comparison, look: ChartLook) -> int:
 
 
 def marks_of(compared: Comparison, look: ChartLook, width: float) -> CompareMarks:
-    """Lay the chart out in a width: a figure that would be run through by its dashed line has room past it."""
+    """Lay the chart out in a width: the longest bar and the figure behind it have room."""
     left = names_width(look, [one.name for one in compared.scenarios], width)
     figures = look.width("body", format_bytes(max(compared.longest, 1), compared.unit)) + 2 * GAP
     height = len(compared.scenarios) * ROW_HEIGHT * look.zoom
     area = QRectF(left, top_of(look), max(width - left - 2 * GAP, 40.0), height)
-    share = figures / area.width()
-    end = axis_end(compared.longest, compared.usable, share)
-    marks = CompareMarks(compared, area, Scale(0.0, end, area.left(), area.right()), look)
-    moved = [
-        one.usable_bytes
-        for row, one in enumerate(found.estimate for found in compared.scenarios)
-        if one is not None and total_place(marks, row, one, float("inf")).left() > marks.scale.x(one.usable_bytes)
-    ]
-    end = max(end, axis_end(max(moved, default=0), 0, share))
-    return replace(marks, scale=Scale(0.0, end, area.left(), area.right()))
+    end = axis_end(compared.longest, compared.usable, figures / area.width())
+    return CompareMarks(compared, area, Scale(0.0, end, area.left(), area.right()), look)
 
 
-def total_place(marks: CompareMarks, row: int, estimate: Estimate, end: float) -> QRectF:
-    """Where the peak of a scenario is written."""
+def total_place(marks: CompareMarks, row: int, estimate: Estimate) -> QRectF:
+    """Where the peak of a scenario is written: directly behind its bar."""
     total = estimate.peak.total_bytes
     figure, bar = format_bytes(total, marks.compared.unit), marks.bar_rect(row, total, total)
-    return figure_place(marks.look, "body", figure, bar, marks.scale.x(estimate.usable_bytes), end)
+    return figure_place(marks.look, "body", figure, bar)
 
 
 def legend_of(compared: Comparison) -> list[str]:
@@ -129,8 +121,7 @@ def _paint_bar(painter: QPainter, marks: CompareMarks, row: int, one: Compared, 
         figure = format_bytes(segment.size, marks.compared.unit).split(" ")[0]
         paint_size(painter, look, rect, segment.term, figure, marks.scale.x(estimate.usable_bytes))
     figure, end = format_bytes(bar.total, marks.compared.unit), marks.bar_rect(row, bar.total, bar.total)
-    line = marks.scale.x(estimate.usable_bytes)
-    paint_figure(painter, look, end, figure, bold=False, line=line, end=marks.area.right())
+    paint_figure(painter, look, end, figure, bold=False)
 
 
 def _paint_usable(painter: QPainter, marks: CompareMarks, row: int, usable_bytes: int) -> None:

@@ -88,40 +88,24 @@ def paint_usable_label(painter: QPainter, look: ChartLook, area: QRectF, x: floa
     look.write(painter, "caption", text, QRectF(left, 0, width, top_of(look) - 4))
 
 
-def figure_left(width: float, bar_end: float, line: float, end: float) -> float:
-    """Where a figure of a width begins: right behind its bar; past the dashed line where that would run through it.
+def figure_place(look: ChartLook, kind: TextKind, figure: str, bar: QRectF) -> QRectF:
+    """The rectangle that a bar's figure is written in, directly behind it; of the bar, its right edge counts.
 
-    Args:
-        width: of the figure.
-        bar_end: where the bar ends.
-        line: where the dashed line stands.
-        end: how far there is room. Without it the figure stays behind its bar, and the line ends before the digits.
-
-    >>> figure_left(40, 100, 120, 400), figure_left(40, 100, 120, 150), figure_left(40, 100, 200, 400)
-    (128.0, 108.0, 108.0)
+    It is as high as its text: a dashed line that runs through it is seen above and below.
     """
-    left = bar_end + GAP
-    is_crossed = left - CLEAR <= line <= left + width + CLEAR
-    return line + GAP if is_crossed and line + GAP + width <= end else left
+    height = min(look.height(kind), bar.height())
+    return QRectF(bar.right() + GAP, bar.center().y() - height / 2, look.width(kind, figure), height)
 
 
-def figure_place(look: ChartLook, kind: TextKind, figure: str, bar: QRectF, line: float, end: float) -> QRectF:
-    """The rectangle that a bar's figure is written in; of the bar, its right edge counts."""
-    width = look.width(kind, figure)
-    return QRectF(figure_left(width, bar.right(), line, end), bar.top(), width, bar.height())
-
-
-def paint_figure(
-    painter: QPainter, look: ChartLook, bar: QRectF, figure: str, *, bold: bool, line: float = 0.0, end: float = 0.0
-) -> None:
-    """Write a figure behind a bar, on the chart's ground: no line crosses it. `line` and `end` are its place's."""
+def paint_figure(painter: QPainter, look: ChartLook, bar: QRectF, figure: str, *, bold: bool) -> None:
+    """Write a figure behind a bar, on the chart's ground: a line that would run through it makes room."""
     kind: TextKind = "bold" if bold else "body"
-    place = figure_place(look, kind, figure, bar, line, end)
+    place = figure_place(look, kind, figure, bar)
     clear_line(painter, look, place)
     painter.setPen(look.colour("text"))
     look.write(painter, kind, figure, place)
 
 
 def clear_line(painter: QPainter, look: ChartLook, place: QRectF) -> None:
-    """Paint the chart's ground under a figure and a little around it: the dashed line ends before the digits."""
+    """Paint the chart's ground under a figure and a little beside it: the dashed line ends before the digits."""
     painter.fillRect(place.adjusted(-CLEAR, 0, CLEAR, 0), look.colour("window"))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from math import inf
 
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QPainter, QPen, QPolygonF
@@ -13,7 +12,7 @@ from memplan import TERM_LOOKS, format_bytes, text_on, translated
 from memplan_gui.charts.axis import paint_grid
 from memplan_gui.charts.legend import paint_diamond
 from memplan_gui.charts.look import ChartLook, TextKind, fill_term, hatch
-from memplan_gui.charts.row_pieces import GAP, clear_line, figure_left, figure_place
+from memplan_gui.charts.row_pieces import GAP, clear_line, figure_place
 from memplan_gui.charts.scale import Scale, axis_end
 from memplan_gui.presenters.labels import peak_figure, usable_label
 from memplan_gui.presenters.stack import Bar, Segment, StackChart
@@ -105,27 +104,17 @@ def row_labels_width(chart: StackChart, look: ChartLook) -> float:
 
 
 def end_of_axis(chart: StackChart, look: ChartLook, width: float) -> float:
-    """Where the axis of a chart of that width ends: its longest bar and the total behind it have room.
-
-    So has a total that stands past the usable line, which would run through it behind its bar.
-    """
+    """Where the axis of a chart of that width ends: its longest bar and the total behind it have room."""
     total = look.width("bold", total_text(chart, max(bar.total for bar in chart.bars), peak=True))
     share = (total + GAP + 14) / max(width, 1.0)
-    end = axis_end(chart.longest, chart.usable, share)
-    scale = Scale(0.0, end, 0.0, width)
-    line = scale.x(chart.usable)
-    for bar in chart.bars:
-        room = look.width("bold" if bar.is_peak else "body", total_text(chart, bar.total, peak=bar.is_peak))
-        if figure_left(room, scale.x(bar.total), line, inf) > line:
-            return max(end, axis_end(chart.usable, 0, share))
-    return end
+    return axis_end(chart.longest, chart.usable, share)
 
 
-def total_place(marks: StackMarks, row: int, bar: Bar, end: float) -> QRectF:
-    """Where the length of a bar is written: behind it, where nobody asks whose it is, unless the line runs there."""
+def total_place(marks: StackMarks, row: int, bar: Bar) -> QRectF:
+    """Where the length of a bar is written: directly behind it, where nobody asks whose it is."""
     kind: TextKind = "bold" if bar.is_peak else "body"
-    text, line = total_text(marks.chart, bar.total, peak=bar.is_peak), marks.scale.x(marks.chart.usable)
-    return figure_place(marks.look, kind, text, marks.bar_rect(row, bar.total, bar.total), line, end)
+    text = total_text(marks.chart, bar.total, peak=bar.is_peak)
+    return figure_place(marks.look, kind, text, marks.bar_rect(row, bar.total, bar.total))
 
 
 def total_text(chart: StackChart, total: int, *, peak: bool) -> str:
@@ -217,7 +206,7 @@ def _paint_segment_label(painter: QPainter, marks: StackMarks, rect: QRectF, seg
 
 
 def _paint_total(painter: QPainter, marks: StackMarks, row: int, bar: Bar) -> None:
-    place = total_place(marks, row, bar, marks.area.right())
+    place = total_place(marks, row, bar)
     clear_line(painter, marks.look, place)
     painter.setPen(marks.look.colour("text"))
     kind: TextKind = "bold" if bar.is_peak else "body"

@@ -11,6 +11,7 @@ from memplan import format_bytes
 from memplan_gui.charts.axis import axis_height, paint_axis, paint_grid
 from memplan_gui.charts.legend import BEYOND, USABLE, Entry, legend_height, paint_legend, place_entries
 from memplan_gui.charts.look import ChartLook, fill_term
+from memplan_gui.charts.picture import wrap
 from memplan_gui.charts.row_pieces import (
     GAP,
     names_width,
@@ -61,9 +62,10 @@ class WaterfallMarks:
 
 
 def height_of(chart: Waterfall, look: ChartLook, width: float) -> int:
-    """The height that all rows, the axis and the legend take in a width."""
+    """The height that all rows, the axis, the legend and the note take in a width."""
     marks = marks_of(chart, look, width)
-    return round(_legend_top(marks) + legend_height(legend_of(marks), look))
+    note = len(_note_lines(marks)) * _line_height(look)
+    return round(_legend_top(marks) + legend_height(legend_of(marks), look) + note)
 
 
 def legend_of(marks: WaterfallMarks) -> list[Entry]:
@@ -75,6 +77,24 @@ def legend_of(marks: WaterfallMarks) -> list[Entry]:
 
 def _legend_top(marks: WaterfallMarks) -> float:
     return marks.area.bottom() + axis_height(marks.look) + LEGEND_GAP
+
+
+def _note_lines(marks: WaterfallMarks) -> list[str]:
+    note = marks.chart.note
+    return wrap(marks.look, "caption", note, marks.area.right()) if note else []
+
+
+def _line_height(look: ChartLook) -> float:
+    return look.height("caption") + 2
+
+
+def _paint_note(painter: QPainter, marks: WaterfallMarks, top: float) -> None:
+    """What colours cannot say of the bars, under what they are named by."""
+    height = _line_height(marks.look)
+    painter.setPen(marks.look.colour("muted"))
+    for at, line in enumerate(_note_lines(marks)):
+        place = QRectF(0, top + at * height, marks.area.right(), height)
+        marks.look.write(painter, "caption", line, place)
 
 
 def marks_of(chart: Waterfall, look: ChartLook, width: float) -> WaterfallMarks:
@@ -101,10 +121,10 @@ def paint_waterfall(painter: QPainter, marks: WaterfallMarks) -> None:
         _paint_join(painter, marks, row)
     _paint_usable(painter, marks)
     for row, one in enumerate(marks.chart.rows):
-        line = marks.scale.x(marks.chart.usable if one.usable is None else one.usable)
-        end, right = marks.bar_rect(row, one.end, one.end), marks.area.right()
-        paint_figure(painter, marks.look, end, one.figure, bold=one.is_whole, line=line, end=right)
-    paint_legend(painter, legend_of(marks), QPointF(0, _legend_top(marks)), marks.look)
+        paint_figure(painter, marks.look, marks.bar_rect(row, one.end, one.end), one.figure, bold=one.is_whole)
+    legend = legend_of(marks)
+    paint_legend(painter, legend, QPointF(0, _legend_top(marks)), marks.look)
+    _paint_note(painter, marks, _legend_top(marks) + legend_height(legend, marks.look))
     painter.restore()
 
 

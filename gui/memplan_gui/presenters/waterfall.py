@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from memplan import TERMS, Judged, TermName, Unit, Verdict, format_bytes, translated, verdict_title, verdict_tone
+from memplan import TERMS, Judged, TermName, Unit, Verdict, format_bytes, tr, translated, verdict_title, verdict_tone
 from memplan_gui.presenters.stack import Segment
 
 Terms = Mapping[TermName, int]
@@ -59,6 +59,13 @@ class Waterfall:
     def overflows(self) -> bool:
         """Whether a whole peak reaches beyond what its device gives."""
         return any(row.usable is not None and row.end > row.usable for row in self.rows)
+
+    @property
+    def note(self) -> str:
+        """What a bar is whose terms moved both ways, and which are; empty where none did."""
+        scaled = "; ".join(row.title for row in self.rows if row.is_scaled and row.segments)
+        words = tr("Terms move both ways in: {titles}. The bar is what is left, and its colours are shares of it.")
+        return words.format(titles=scaled) if scaled else ""
 
     @property
     def terms(self) -> tuple[str, ...]:
