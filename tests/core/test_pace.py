@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from memplan.catalog import device
-from memplan.levers import Links, Pass, Work, slowdown, work_of
+from memplan.levers import Links, Pass, Work, links_of, slowdown, work_of
 from memplan.plan.edit import replaced
 from memplan.plan.scenario import Scenario
 
@@ -16,7 +16,7 @@ LLAMA = {"catalog": "meta-llama/Llama-3.1-8B"}
 
 
 def work(*passes: Pass) -> Work:
-    return Work(passes, 0.0, leaves_node=False, summed_bytes=0.0, sums_leave_node=False, host_bytes=0.0,
+    return Work(passes, 0.0, sent_over=0, summed_bytes=0.0, summed_over=0, host_bytes=0.0,
                 update_bytes=0.0, tokens=1.0)  # fmt: skip
 
 
@@ -36,6 +36,41 @@ def test_what_travels_hides_under_its_own_pass_alone() -> None:
 
 def test_gathers_hide_under_no_other_pass_and_copies_to_the_host_hide_likewise() -> None:
     assert work(Pass(3.0, 0.0, 0.0), Pass(6.0, 0.0, 9.0)).seconds_per_token(LINKS) == 3.0 + 9.0
+
+
+@pytest.mark.parametrize(
+    ("hardware", "cards"),
+    [
+        ({"devices": 8, "sharding": {"strategy": "fsdp2"}}, 0),
+        ({"devices": 16, "sharding": {"strategy": "fsdp2"}}, 8),
+        ({"devices": 16, "devices_per_node": 4, "sharding": {"strategy": "fsdp2"}}, 4),
+        ({"devices": 2, "devices_per_node": 1, "sharding": {"strategy": "fsdp2"}}, 1),
+        ({"devices": 32, "tensor_parallel": 4, "sharding": {"strategy": "fsdp2"}}, 2),
+        ({"devices": 16, "tensor_parallel": 8}, 1),
+        ({"devices": 8, "tensor_parallel": 8}, 0),
+    ],
+)
+def test_a_group_over_several_nodes_sends_over_the_card_of_each_of_its_devices_there(
+    hardware: dict[str, Any], cards: int
+) -> None:
+    """Two nodes of 8: a ring through each of 8 cards. Four devices a tensor: two of a node's 8 are of one group."""
+    assert work_of(made({}, hardware)).sent_over == cards
+
+
+def test_the_network_is_as_fast_as_its_cards_together_and_no_faster_than_a_node_within() -> None:
+    """NVLink of an H100 is 450 GB/s one way, a card 50: eight come to 400, and one to 50."""
+    links = links_of(device("h100-sxm"))
+    assert [links.between(cards) / 1e9 for cards in (0, 1, 8, 16)] == [450, 50, 400, 450]
+
+
+def test_recomputing_over_two_nodes_costs_about_what_it_does_over_one() -> None:
+    """Llama 3.1 70B on 16 H100: 400 GB/s to the other node against 450 within; at 50 recomputing looked free."""
+    on_two = Scenario.model_validate({
+        "model": {"catalog": "meta-llama/Llama-3.1-70B"}, "training": {"sequence_length": 4096},
+        "hardware": {"device": "h100-sxm", "devices": 16, "sharding": {"strategy": "fsdp2"}},
+    })  # fmt: skip
+    found = slowdown(on_two, replaced(on_two, "training.checkpointing", "full"), device("h100-sxm"))
+    assert 1.2 < found < 1.35
 
 
 @pytest.mark.parametrize("tokens", [512, 2048, 8192])

@@ -20,7 +20,9 @@ _PCIE_SHARE = 0.8
 """Share of it that copies of page-locked memory reach, packets' headers and acknowledgements taken off: NVIDIA's
 bandwidthTest shows about 25 GB/s over 16 lanes of PCIe 4.0 (general knowledge, not looked up)."""
 _NETWORK_GB_S = 50
-"""Between nodes, for each device: 400 Gb/s InfiniBand, as DGX H100 has."""
+"""Between nodes, for each device's own network card: 400 Gb/s InfiniBand, as DGX H100 has. Devices of one node send
+over all of their cards together: NCCL lays a ring through each card (NVIDIA/nccl-tests issue 290: 46 to 48 GB/s a card;
+NVIDIA/nccl issue 1218: 340 GB/s over 32 nodes of 8 H100)."""
 _TFLOPS_PER_GB_S = 0.17
 """Where a source gives no arithmetic: what devices of the catalog have for each GB/s of memory, in the middle."""
 _UNKNOWN_GB_S = 300
@@ -37,10 +39,15 @@ class Links:
     neighbours: float
     """Between devices of one node, one way."""
     network: float
+    """Between nodes, one way, over one device's network card."""
 
-    def between(self, nodes: bool) -> float:
-        """The rate between devices, which may be of several nodes."""
-        return min(self.neighbours, self.network) if nodes else self.neighbours
+    def between(self, cards: int) -> float:
+        """The rate between devices of a group.
+
+        Args:
+            cards: how many of a node's network cards the group sends over; 0 where all of it is of one node.
+        """
+        return min(self.neighbours, cards * self.network) if cards else self.neighbours
 
 
 @lru_cache(maxsize=512)

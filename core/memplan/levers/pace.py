@@ -69,11 +69,12 @@ class Work:
     passes: tuple[Pass, ...]
     read_bytes: float
     """Weights and gradients, read again for each micro-batch; what 4-bit weights are unpacked to; cached keys."""
-    leaves_node: bool
-    """Whether data-parallel devices are of several nodes."""
+    sent_over: int
+    """Network cards of a node that data-parallel devices send over, one for each that is there; 0 within one node."""
     summed_bytes: float
     """What tensor-parallel devices send each other to add up what each has of a layer's output, and wait for."""
-    sums_leave_node: bool
+    summed_over: int
+    """Network cards of a node that tensor-parallel devices send over; 0 within one node."""
     host_bytes: float
     """To and from the host while the device waits."""
     update_bytes: float
@@ -88,9 +89,9 @@ class Work:
         compute)) + summed / link + read / memory + waited for / host link + update / host memory; compute = FLOPs /
         (0.4 · peak).
         """
-        rate = links.between(self.leaves_node)
+        rate = links.between(self.sent_over)
         seconds = sum(one.times * one.seconds(links, rate) for one in self.passes) + self.read_bytes / links.memory
-        seconds += self.summed_bytes / links.between(self.sums_leave_node)
+        seconds += self.summed_bytes / links.between(self.summed_over)
         if links.host is not None:
             seconds += self.host_bytes / links.host + self.update_bytes / (HOST_GB_S * 1e9)
         return seconds / self.tokens
@@ -135,13 +136,27 @@ def work_of(scenario: Scenario, kept_on_host_bytes: int | None = None, cached_by
     return Work(
         passes=_passes(scenario, held, kept, reach),
         read_bytes=read + cached,
-        leaves_node=devices > hardware.devices_per_node,
+        sent_over=_cards(hardware, devices, beside=hardware.tensor_parallel * hardware.context_parallel),
         summed_bytes=_summed(scenario, reach),
-        sums_leave_node=hardware.tensor_parallel > hardware.devices_per_node,
+        summed_over=_cards(hardware, hardware.tensor_parallel, beside=1),
         host_bytes=states / split,
         update_bytes=update / split,
         tokens=_piece_tokens(scenario) * pieces / split,
     )
+
+
+def _cards(hardware: Hardware, devices: int, *, beside: int) -> int:
+    """How many of a node's network cards a group of devices sends over, each over its own; 0 where one node holds it.
+
+    Args:
+        hardware: how many devices a node has.
+        devices: of the group.
+        beside: devices from one of the group to the next: those that split tensors, then sequences, stand together
+            (Shoeybi et al. 2019 and Megatron Core's order of ranks: tensor, context, data, pipeline).
+    """
+    if devices == 1 or devices * beside <= hardware.devices_per_node:
+        return 0
+    return min(devices, max(1, hardware.devices_per_node // beside))
 
 
 def _passes(scenario: Scenario, held: _Held, kept: int, reach: Reach | None) -> tuple[Pass, ...]:
