@@ -11,9 +11,6 @@ from memplan import Scenario, facts_at, generates_text
 
 Applies = Callable[[Scenario], bool]
 
-WITH_FOREACH = ("adamw", "sgd", "sgd_momentum", "adafactor", "adagrad", "rmsprop")
-"""Optimizers of PyTorch's own, that come in several implementations."""
-
 
 def always(_: Scenario) -> bool:
     """Every scenario has it."""
@@ -162,7 +159,7 @@ TRAINING = SectionSpec(
                 FieldSpec("training.loss", trains),
                 FieldSpec(
                     "training.optimizer_impl",
-                    lambda scenario: trains(scenario) and scenario.training.optimizer in WITH_FOREACH,
+                    lambda scenario: trains(scenario) and scenario.training.has_variants,
                 ),
                 FieldSpec("training.optimizer_in_backward", trains),
                 FieldSpec("training.kernels"),

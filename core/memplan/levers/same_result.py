@@ -118,6 +118,7 @@ SAME_RESULT: tuple[Lever, ...] = (
         group="implementation",
         on={"training.optimizer_impl": "fused"},
         off={"training.optimizer_impl": "foreach"},
+        is_on=lambda scenario: scenario.training.optimizer_impl == "fused" and _fused_why_not(scenario) is None,
         why_not=_fused_why_not,
         counts_as=0.001,
     ),

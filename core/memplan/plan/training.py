@@ -31,6 +31,7 @@ Optimizer = Literal[
     "ademamix_8bit",
     "schedule_free_adamw",
 ]
+_WITH_VARIANTS: tuple[Optimizer, ...] = ("adamw", "sgd", "sgd_momentum", "adafactor", "adagrad", "rmsprop")
 Kernels = Literal["transformers", "liger", "torchtune", "torchtitan", "litgpt", "megatron", "unsloth", "mlx"]
 
 
@@ -267,3 +268,12 @@ class Training(BaseModel):
     def caches_keys(self) -> bool:
         """Whether keys and values of earlier tokens are kept for later ones."""
         return self.method == "inference" and self.inference.kv_cache
+
+    @property
+    def has_variants(self) -> bool:
+        """Whether the optimizer comes in several implementations, as PyTorch's own do; others know no `optimizer_impl`.
+
+        >>> Training(optimizer="adamw_8bit").has_variants
+        False
+        """
+        return self.optimizer in _WITH_VARIANTS and self.kernels != "mlx"

@@ -73,8 +73,8 @@ def training_words(training: Training, *, one_pass: bool = False) -> str:
     if training.method == "inference":
         words[0] = "inference with a KV cache" if generates else "inference in one pass"
     else:
-        implementation = choice_words("optimizer_impl", training.optimizer_impl)
-        words.append(f"{choice_words('optimizer', training.optimizer)} ({implementation})")
+        variant = f" ({choice_words('optimizer_impl', training.optimizer_impl)})" if training.has_variants else ""
+        words.append(f"{choice_words('optimizer', training.optimizer)}{variant}")
         every = training.checkpoint_every if training.checkpointing == "full" else 1
         one = f"checkpointing of one layer in {number(every)}"
         words.append(one if every > 1 else _CHECKPOINTING[training.checkpointing])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from memplan import MemplanError, Plan, Scenario, catalog, choice_title, format_count, plain_numbers, replaced
+from memplan import MemplanError, Plan, Scenario, Training, catalog, choice_title, format_count, plain_numbers, replaced
 
 MOST_EXTRAS = 2
 _NUMBERED = re.compile(r" \d+$")
@@ -21,7 +21,7 @@ def scenario_name(scenario: Scenario) -> str:
     is_full = training.method == "full"
     choices = [
         choice_title("optimizer", training.optimizer) if training.optimizer != "adamw" else "",
-        "fused optimizer" if training.optimizer_impl == "fused" and is_full else "",
+        "fused optimizer" if training.optimizer_impl == "fused" and training.has_variants and is_full else "",
         "checkpointing" if training.checkpointing != "none" else "",
     ]
     unusual = [choice for choice in choices if choice and training.method != "inference"][:MOST_EXTRAS]
@@ -96,13 +96,18 @@ def _particulars(scenario: Scenario) -> dict[str, str]:
         "accumulation": f"{training.gradient_accumulation:,} micro-batch{_plural(training.gradient_accumulation)}",
         "checkpointing": f"checkpointing: {choice_title('checkpointing', training.checkpointing)}",
         "optimizer": choice_title("optimizer", training.optimizer),
-        "implementation": f"{choice_title('optimizer_impl', training.optimizer_impl)} optimizer",
+        "implementation": _implementation(training),
         "weights": f"{training.weights_dtype} weights",
         "sharding": f"sharding: {choice_title('strategy', hardware.sharding.strategy)}",
         "attention": f"{choice_title('attention', training.attention)} attention",
         "loss": f"{choice_title('loss', training.loss)} loss",
         "kernels": f"{choice_title('kernels', training.kernels)} kernels",
     }
+
+
+def _implementation(training: Training) -> str:
+    variant = choice_title("optimizer_impl", training.optimizer_impl)
+    return f"{variant} optimizer" if training.has_variants else choice_title("optimizer", training.optimizer)
 
 
 def _plural(count: int) -> str:
