@@ -140,8 +140,9 @@ class AnswerPanel(QWidget):
         beside_views.addWidget(self.export_button)
         self.views.setCornerWidget(corner)
         top = column(spacing=GAP, margins=(MARGIN, GAP, MARGIN, 4))
-        top.addWidget(self.file_notice)
-        top.addWidget(self.notice)
+        for bar in (self.file_notice, self.notice):
+            bar.going.connect(self._take_keyboard)
+            top.addWidget(bar)
         top.addLayout(verdict)
         body = QWidget()
         answered = column(body)
@@ -162,6 +163,11 @@ class AnswerPanel(QWidget):
 
     def _list_levers(self) -> None:
         list_levers(self._more_levers.menu(), self._lever_kinds, self.levers.others, self.levers.toggled.emit)
+
+    def _take_keyboard(self) -> None:
+        """Give the keyboard to what is looked at."""
+        view = self.views.current_view
+        (view if view is not None else self.chart).take_keyboard()
 
     @property
     def verdict_words(self) -> VerdictView | None:

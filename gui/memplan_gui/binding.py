@@ -49,6 +49,8 @@ class Binding(QObject):
         self._read = attrgetter(path)
         editor.edited.connect(self._edited)
         editor.finished.connect(document.end_gesture)
+        if isinstance(editor, ParsedEdit):
+            editor.taken_back.connect(self._taken_back)
         if hasattr(editor, "unreadable"):
             editor.unreadable.connect(self._say)
         document.rejected.connect(self._rejected)
@@ -72,6 +74,10 @@ class Binding(QObject):
         elif isinstance(self._editor, ParsedEdit):  # of a text that is refused, no beginning may stay
             self._document.edit(self._path(), self._editor.settled_value())
             self._editor.refuse()
+
+    def _taken_back(self, value: Any) -> None:
+        self._document.take_back(self._path(), value)
+        self.said.emit("")
 
     def _rejected(self, path: str, message: str) -> None:
         if path == self._path():

@@ -20,6 +20,7 @@ from memplan import (
     save_plan,
     tr,
     translated,
+    value_at,
 )
 from memplan_gui.edit_command import EditCommand, PlanState, changed_paths
 from memplan_gui.file_stamp import FileStamp, stamp_of
@@ -158,6 +159,25 @@ class PlanDocument(QObject):
             self._push(PlanState(plan, self.current), text or self._title(path), self._gesture_of(path))
         return True
 
+    def take_back(self, path: str, value: Any) -> None:
+        """Undo what was typed into a field, to its value from before; by an edit where the last steps lead elsewhere.
+
+        Args:
+            path: where, from the plan's root.
+            value: the value from before the typing.
+        """
+        at = self.undo_stack.index()
+        while at and value_at(self.plan, path) != value:
+            step = self.undo_stack.command(at - 1)
+            if not isinstance(step, EditCommand) or step.path != path:
+                break
+            at -= 1
+            if value_at(step.before.plan, path) == value:
+                self.undo_stack.setIndex(at)
+        self.end_gesture()
+        self.edit(path, value)
+        self.end_gesture()
+
     def end_gesture(self) -> None:
         """What follows is a step of its own: the mouse was let go, another field has the keyboard."""
         self._gesture_path = ""
@@ -183,15 +203,31 @@ class PlanDocument(QObject):
             self.end_gesture()
         return True
 
-    def begin(self, plan: Plan, path: Path | None = None, *, is_saved: bool = True, is_example: bool = False) -> None:
-        """Show another plan, with no history; `is_saved` where its file, if it has one, holds the same."""
+    def begin(
+        self,
+        plan: Plan,
+        path: Path | None = None,
+        *,
+        is_saved: bool = True,
+        is_recovered: bool = False,
+        is_example: bool = False,
+    ) -> None:
+        """Show another plan, with no history.
+
+        Args:
+            plan: which.
+            path: its file, if it has one.
+            is_saved: whether nothing is lost when it is closed: its file holds the same, or nobody made it yet.
+            is_recovered: whether it is what a memplan that was killed left, which no file holds.
+            is_example: whether it comes with memplan.
+        """
         self._example = plan if is_example else None
         self.end_gesture()
         self.undo_stack.clear()
         self._state, self.path = PlanState(plan, 0), path
-        if not is_saved:
+        if not is_saved or is_recovered:
             self.undo_stack.resetClean()
-        self._stamp, self._is_file_gone, self._is_recovered = stamp_of(path), False, not is_saved
+        self._stamp, self._is_file_gone, self._is_recovered = stamp_of(path), False, is_recovered
         self.replaced_whole.emit()
         self.file_changed.emit()
 
@@ -285,7 +321,8 @@ class PlanDocument(QObject):
         self._push_as_it_is(after, text, gesture)
 
     def _push_as_it_is(self, after: PlanState, text: str, gesture: int) -> None:
-        self.undo_stack.push(EditCommand(self, self._state, after, step_name(text), gesture))
+        step = EditCommand(self, self._state, after, step_name(text), gesture=gesture, path=self._gesture_path)
+        self.undo_stack.push(step)
         self._since_edit.start()
 
     def _gesture_of(self, path: str) -> int:

@@ -27,12 +27,16 @@ class PlanState:
 class EditCommand(QUndoCommand):
     """Swaps two states of the document. Edits of one gesture merge into one step."""
 
-    def __init__(self, document: PlanDocument, before: PlanState, after: PlanState, text: str, gesture: int) -> None:
+    def __init__(
+        self, document: PlanDocument, before: PlanState, after: PlanState, text: str, *, gesture: int, path: str
+    ) -> None:
         super().__init__(text)
         self._document = document
-        self._before = before
+        self.before = before
         self._after = after
         self._gesture = gesture
+        self.path = path
+        """Where its gesture edits."""
 
     def id(self) -> int:
         """Commands of the same id are offered to each other for merging."""
@@ -44,7 +48,7 @@ class EditCommand(QUndoCommand):
             return False
         self._after = other._after
         self.setText(other.text())
-        self.setObsolete(self._after.plan == self._before.plan)
+        self.setObsolete(self._after.plan == self.before.plan)
         return True
 
     def redo(self) -> None:
@@ -53,7 +57,7 @@ class EditCommand(QUndoCommand):
 
     def undo(self) -> None:
         """Show the state before."""
-        self._document.take(self._before)
+        self._document.take(self.before)
 
 
 def changed_paths(before: BaseModel, after: BaseModel, under: str = "") -> frozenset[str]:

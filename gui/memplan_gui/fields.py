@@ -61,6 +61,8 @@ class ParsedEdit(LineEdit):
     """
 
     edited = Signal(object)
+    taken_back = Signal(object)
+    """Escape: what was typed is not meant, the value from before it is."""
     unreadable = Signal(str)
     """What cannot be read, when the person is done typing it."""
     finished = Signal()
@@ -166,7 +168,9 @@ class ParsedEdit(LineEdit):
         """Escape brings the value back from before the typing."""
         if event.key() == Qt.Key.Key_Escape and self.isModified():
             self._is_typing = True
-            self.edited.emit(self._settled)  # even where it is the plan's already: what was refused is no news any more
+            self.taken_back.emit(
+                self._settled
+            )  # even where it is the plan's already: what was refused is no news any more
             self._is_typing = False
             self._show_value()
             return

@@ -56,7 +56,7 @@ class ImportCommands(QObject):
         if dialog.wish == "scenario":
             self._add(dialog.imported)
         elif dialog.wish == "plan" and dialog.imported.plan is not None and self._files.may_go_on():
-            self._document.begin(dialog.imported.plan)
+            self._document.begin(dialog.imported.plan, is_saved=False)  # with what was answered and changed here
         dialog.deleteLater()
 
     def _add(self, imported: Imported) -> None:

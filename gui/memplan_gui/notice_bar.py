@@ -21,6 +21,8 @@ class NoticeBar(QFrame):
 
     closed = Signal(str)
     """Of which kind the message was that the person closed."""
+    going = Signal()
+    """It goes, and the keyboard has to go elsewhere."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
@@ -87,12 +89,17 @@ class NoticeBar(QFrame):
             self._buttons.append(button)
 
     def _do(self, action: Callable[[], object]) -> None:
-        self.hide()
+        self._leave()
         action()
 
     def _closed(self) -> None:
-        self.hide()
+        self._leave()
         self.closed.emit(self._kind)
+
+    def _leave(self) -> None:
+        """Go, and say so first: Qt would give the keyboard to some field, where the next key replaces what stands."""
+        self.going.emit()
+        self.hide()
 
     def _draw(self) -> None:
         self._close.setIcon(icon("close", self._theme.colour("muted")))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -168,8 +169,9 @@ class Windows(QObject):
             offer_leftovers(self.windows[0], recovery_folder(), self._open_leftover)
 
     def _open_leftover(self, leftover: Leftover) -> None:
-        """In the first window where nothing was begun there, or in one of its own."""
-        free = next((window for window in self.windows if _is_untouched(window)), None)
+        """In the window that shows its file, in the first where nothing was begun, or in one of its own."""
+        same = (window for window in self.windows if _is_saved(window) and _shows(window, leftover.path))
+        free = next(chain(same, filter(_is_untouched, self.windows)), None)
         if free is not None:
             self._take(leftover, free)
             return
@@ -178,7 +180,7 @@ class Windows(QObject):
         start_up.ready.connect(lambda: self._take(leftover, window))
 
     def _take(self, leftover: Leftover, window: Window) -> None:
-        window.document.begin(leftover.plan, leftover.path, is_saved=False)
+        window.document.begin(leftover.plan, leftover.path, is_recovered=True)
         recovery = self._open.get(window)
         if recovery is not None:
             recovery.keep()  # before the old file goes: there is no moment without one
@@ -200,6 +202,10 @@ class Windows(QObject):
 
 def _is_saved(window: Window) -> bool:
     return not window.is_filled or not window.document.modified
+
+
+def _shows(window: Window, path: Path | None) -> bool:
+    return window.is_filled and path is not None and window.document.path == path
 
 
 def _is_untouched(window: Window) -> bool:

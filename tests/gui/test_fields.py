@@ -124,6 +124,7 @@ def test_a_text_that_is_not_read_leaves_nothing_of_its_beginning(qtbot: QtBot, l
 
 def test_escape_takes_back_what_was_taken_while_typing(qtbot: QtBot, length: IntegerEdit) -> None:
     length.edited.connect(length.set_value)
+    length.taken_back.connect(length.set_value)
     type_over(qtbot, length, "16k")
     qtbot.keyClick(length, Qt.Key.Key_Escape)
     assert (length.value(), length.text()) == (2048, "2048")

@@ -109,7 +109,7 @@ def test_a_leftover_is_opened_as_unsaved_under_its_own_file(
     recovery = Recovery(window.document, folder, window)
 
     def open_one(leftover: Leftover) -> None:
-        window.document.begin(leftover.plan, leftover.path, is_saved=False)
+        window.document.begin(leftover.plan, leftover.path, is_recovered=True)
         assert recovery.keep()
         leftover.forget()
 

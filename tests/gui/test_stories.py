@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QTableView
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QLineEdit, QTableView
 from pytest_bdd import given, parsers, scenarios, then, when
 from pytestqt.qtbot import QtBot
 
@@ -91,6 +92,27 @@ def is_clicked_with_a_name(person: Hands, tmp_path: Path, words: str, name: str)
     person.click(words)
 
 
+@when(parsers.re(r'"(?P<text>[^"]+)" is typed into "(?P<name>[^"]+)"'))
+def is_typed(person: Hands, text: str, name: str) -> None:
+    QTest.keyClicks(person.field(name), text)
+
+
+@when("two seconds go by")
+def two_seconds_go_by(qtbot: QtBot) -> None:
+    qtbot.wait(2000)
+
+
+@when(parsers.parse('Escape is pressed in "{name}"'))
+def escape_is_pressed(person: Hands, name: str) -> None:
+    QTest.keyClick(person.field(name), Qt.Key.Key_Escape)
+
+
+@when(parsers.parse('"{name}" is imported as a new plan, with "{devices}" as its devices'))
+def is_imported(person: Hands, tmp_path: Path, name: str, devices: str) -> None:
+    hands.answer("New plan", {"Devices": devices})
+    person.window.imports.take([tmp_path / name])
+
+
 @when(parsers.parse('the view "{title}" is looked at'))
 def view_is_looked_at(person: Hands, title: str) -> None:
     views = person.window.answer_panel.views
@@ -128,6 +150,21 @@ def title_begins(person: Hands, words: str) -> None:
 @then(parsers.parse('the menu "{menu}" offers "{words}"'))
 def menu_offers(person: Hands, menu: str, words: str) -> None:
     assert person.command(f"{menu} > {words}").isEnabled()
+
+
+@then(parsers.parse('the menu "{menu}" offers no step to undo'))
+def nothing_to_undo(person: Hands, menu: str) -> None:
+    assert not person.command(f"{menu} > Undo").isEnabled()
+
+
+@then(parsers.parse('the scenario is called "{name}"'))
+def scenario_is_called(person: Hands, name: str) -> None:
+    assert person.window.document.scenario.name == name
+
+
+@then("the keyboard is in no field")
+def keyboard_is_in_no_field() -> None:
+    assert not isinstance(hands.QApplication.focusWidget(), QLineEdit)
 
 
 @then(parsers.re(r'"(?P<name>[^"]+)" shows "(?P<value>[^"]*)"'))
@@ -266,12 +303,12 @@ def started_again(process: OwnProcess) -> None:
     process.start("recover")
 
 
-@then(parsers.parse('"Micro-batch" shows "{value}" there, unsaved, under "{title}"'))
+@then(parsers.parse('"Micro-batch" shows "{value}" there, unsaved, under "{title}", in one window'))
 def shows_there(process: OwnProcess, value: str, title: str) -> None:
     assert process.running is not None
     said, _ = process.running.communicate(timeout=60)
-    shown, title_bar, is_modified = said.strip().split("|")
-    assert (shown, is_modified) == (value, "True")
+    shown, title_bar, is_modified, windows = said.strip().split("|")
+    assert (shown, is_modified, windows) == (value, "True", "1")
     assert title_bar.startswith(title)
 
 

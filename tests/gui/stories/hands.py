@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QAction, QKeySequence
@@ -16,13 +17,13 @@ from PySide6.QtWidgets import (
     QDialogButtonBox,
     QFileDialog,
     QLineEdit,
-    QMessageBox,
     QWidget,
 )
 
 from memplan_gui.window import Window
 
 PATIENCE_S = 20.0
+NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
 class Hands:
@@ -114,12 +115,16 @@ def name_file(path: str) -> None:
     _when_asked(give)
 
 
-def answer(words: str) -> None:
-    """Click the button with these words in the next question."""
+def answer(words: str, fields: Mapping[str, str] = NOTHING) -> None:
+    """Click the button with these words in the next question, its fields filled before: name and text of each."""
 
     def click(dialog: QDialog) -> bool:
-        buttons = dialog.buttons() if isinstance(dialog, QMessageBox) else []
-        button = next((one for one in buttons if one.text().replace("&", "") == words), None)
+        for edit in dialog.findChildren(QLineEdit):
+            if edit.accessibleName() in fields and not edit.text():
+                QTest.keyClicks(edit, fields[edit.accessibleName()])
+                QTest.keyClick(edit, Qt.Key.Key_Return)
+        buttons = dialog.findChildren(QAbstractButton)
+        button = next((one for one in buttons if one.text().replace("&", "") == words and one.isEnabled()), None)
         if button is not None:
             button.click()
         return button is not None

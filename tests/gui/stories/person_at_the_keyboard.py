@@ -36,9 +36,8 @@ def at_the_keyboard() -> None:
         sys.stdout.write("typed\n")
         sys.stdout.flush()
     else:
-        sys.stdout.write(
-            f"{hands.shown('Micro-batch')}|{hands.window.windowTitle()}|{hands.window.isWindowModified()}\n"
-        )
+        said = hands.shown("Micro-batch"), hands.window.windowTitle(), hands.window.isWindowModified(), len(windows())
+        sys.stdout.write("|".join(map(str, said)) + "\n")
         sys.stdout.flush()
         QApplication.exit(0)
 

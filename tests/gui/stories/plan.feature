@@ -23,6 +23,23 @@ Feature: A plan that people trust
     And the plan's "training.micro_batch" is 1
     And the verdict is "Tight"
 
+  Scenario: What was typed and is not meant leaves no trace, however slowly
+    Given the example "Llama-3.1-8B on A100 SXM4 80 GB" is open
+    When "x" is typed into "Plan title"
+    And two seconds go by
+    And "y" is typed into "Plan title"
+    And Escape is pressed in "Plan title"
+    Then "Plan title" shows "Llama-3.1-8B on A100 SXM4 80 GB"
+    And the window is not marked as changed
+    And the menu "Edit" offers no step to undo
+
+  Scenario: A fused optimizer is no part of a set-up whose optimizer has none
+    Given the example "Llama-3.1-8B on A100 SXM4 80 GB" is open
+    When Ctrl+PgDown is pressed
+    Then the scenario is called "Fused optimizer"
+    When "Optimizer" is set to "AdamW 8-bit"
+    Then the scenario is called "AdamW 8-bit"
+
   Scenario: A plan is saved, and opened again another day
     Given the example "Llama-3.1-8B on A100 SXM4 80 GB" is open
     When "Sequence length" is set to "4096"
@@ -81,6 +98,7 @@ Feature: A plan that people trust
     And "Sequence length" shows "2048"
     When "Reload" is clicked
     Then "Sequence length" shows "1024"
+    And the keyboard is in no field
     When Ctrl+Z is pressed
     Then "Sequence length" shows "2048"
 
@@ -96,5 +114,12 @@ Feature: A plan that people trust
     When "Micro-batch" is set to "3" there, and two seconds go by
     And the process is killed
     And memplan is started again, and "Open it" is answered
-    Then "Micro-batch" shows "3" there, unsaved, under "work.memplan (recovered)"
+    Then "Micro-batch" shows "3" there, unsaved, under "work.memplan (recovered)", in one window
     And "work.memplan" is on disk as it was
+
+  Scenario: A plan that was imported is not lost unasked
+    Given the example "Llama-3.1-8B on A100 SXM4 80 GB" is open
+    And a file "run.yaml" that holds: {base_model: meta-llama/Llama-3.1-8B, sequence_len: 4096, micro_batch_size: 1, optimizer: adamw_torch}
+    When "run.yaml" is imported as a new plan, with "1" as its devices
+    Then "Sequence length" shows "4096"
+    And the window is marked as changed
