@@ -69,7 +69,7 @@ def test_bad_input_ends_with_2_and_words(arguments: list[str], capsys: pytest.Ca
 
 def test_a_scenario_by_its_name(log: str, plan: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["diagnose", log, "--plan", plan, "--scenario", "other"]) == 2
-    assert "it has baseline" in capsys.readouterr().err
+    assert "there are 1 'baseline'" in capsys.readouterr().err
     assert run(["diagnose", log, "--plan", plan, "--scenario", "baseline"]) == 0
 
 
