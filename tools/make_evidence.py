@@ -121,6 +121,7 @@ def _row(scenario: Scenario, **figures: Any) -> dict[str, Any]:
         "parameters": place.parameters,
         "facets": place.facets,
         "tokens": place.tokens,
+        **({"devices": place.devices} if place.devices > 1 else {}),
         **figures,
     }
 

@@ -7,6 +7,7 @@ memplan against; a test proves that they are those of today's engine.
 from __future__ import annotations
 
 import json
+import re
 import statistics
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -44,7 +45,7 @@ class EvidenceRow:
     """The model's type, as its config.json names it."""
     parameters: int
     facets: Mapping[str, str]
-    """The set-up in the plan's words: method, checkpointing, autocast, attention, sharding, optimizer, …"""
+    """The set-up by `evidence_facets.FACETS`: method, checkpointing, autocast, attention, sharding, optimizer, …"""
     tokens: int
     """Tokens of a micro-batch."""
     truth_bytes: int
@@ -57,6 +58,8 @@ class EvidenceRow:
     """Whether the estimate counts every parameter, trained and not, as the framework does. Known of traces alone."""
     exact: bool = True
     """Whether every setting that moves the peak by more than 1% is known."""
+    devices: int = 1
+    """How many the run has."""
     reason: str = ""
     """Why the estimate is known to be off, where it is."""
 
@@ -184,6 +187,9 @@ _FIELD_WORDS: Mapping[str, str] = {
 """How a case's title says a field; others go by their name."""
 
 
+_DRAWN = re.compile(r"drawn ([0-9.]+): (\w+), (\w+)")
+"""What set-ups drawn at random are called, whose models are the smallest that have every part."""
+
 EXACT = 0.00005
 """Errors are known to a hundredth of a percent: what is less than half of it is none."""
 
@@ -207,7 +213,12 @@ def case_title(case_id: str) -> str:
 
     >>> case_title('llama-3.1-8b|sharding={"strategy":"fsdp2","world_size":8}|sequence_length=8192|autocast=bf16')
     'llama-3.1-8b, FSDP2, 8 devices, 8,192 tokens, autocast bf16'
+    >>> case_title("drawn 3.66: llama, lora")
+    'tiny llama drawn at random (3.66), LoRA'
     """
+    if drawn := _DRAWN.fullmatch(case_id):
+        draw, family, method = drawn.groups()
+        return f"tiny {family} drawn at random ({draw}), {choice_words('method', method)}"
     name, *fields = case_id.split("|")
     return ", ".join([name, *(_field_words(*field.split("=", 1)) for field in fields)])
 
@@ -242,7 +253,7 @@ def set_up_words(facets: Mapping[str, str], names: Iterable[str] = tuple(_SAID))
     said = []
     for name in names:
         default, words = _SAID[name]
-        value = facets.get(name, default)
+        value = facets.get(name) or default
         if name == "method" or value != default:
             said.append(words.format(choice_words(_NAMED[name], value) if name in _NAMED else value))
     return ", ".join(said)

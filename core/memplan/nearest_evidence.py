@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from math import log2
@@ -10,51 +10,25 @@ from math import log2
 import numpy as np
 from numpy.typing import NDArray
 
-from memplan.choice_titles import choice_words
 from memplan.chosen_model import chosen_model
 from memplan.evidence import SET_UP_FACETS, EvidenceGrouping, EvidenceKind, EvidenceRow, evidence_rows, set_up_words
-from memplan.memory.stack import stack_of
+from memplan.evidence_facets import FACETS, SENSELESS, differs, facets_of, same_tensors
 from memplan.number_style import number
 from memplan.plan.scenario import Scenario
-from memplan.units import format_count
+from memplan.units import counted, format_count
 
 NEAREST: Mapping[EvidenceKind, int] = {"traced": 6, "measured": 4}
 """How many cases of each kind are shown for a scenario."""
 
-_COSTS: Mapping[str, float] = {
-    "method": 4.0,
-    "last_layers": 2.0,
-    "checkpointing": 3.0,
-    "sharding": 3.0,
-    "kernels": 3.0,
-    "autocast": 2.0,
-    "attention": 2.0,
-    "loss": 2.0,
-    "optimizer": 1.0,
-    "implementation": 1.0,
-    "accumulation": 0.5,
-    "weights": 1.0,
-    "library": 1.0,
-}
-"""How far apart two cases are that differ in this: about how much it changes which tensors there are."""
 _FAMILY_COST = 4.0
-_SIZE_COST, _MOST_SIZE_COST = 0.3, 2.0
-"""For each doubling of the parameters, and at most."""
+_SIZE_COST, _MOST_SIZE_COST = 0.35, 4.0
+"""For each doubling of the parameters, and at most: a toy model is a weak witness for a real one."""
 _TOKENS_COST, _MOST_TOKENS_COST = 0.1, 1.0
-_ALIKE = {"flash": "sdpa"}
-"""Attention that keeps the same tensors under either name."""
-
-_TITLES = {
-    "method": "",
-    "last_layers": "adapters on the last layers alone",
-    "kernels": "kernels of",
-    "weights": "weights in",
-    "library": "transformers",
-}
-_FIELDS = {"sharding": "strategy", "implementation": "optimizer_impl", "weights": "weights_dtype"}
-"""The field that a facet is of, where its name is another."""
+_DEVICES_COST, _MOST_DEVICES_COST = 0.1, 1.0
 _SAME_SIZE = 1.05
 """Counts of parameters that are within this ratio are said to be the same."""
+_SMALL = 64
+"""A case whose model is so many times smaller is said to be a small one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +38,7 @@ class Place:
     family: str
     parameters: int
     tokens: int
+    devices: int
     facets: Mapping[str, str]
 
 
@@ -74,27 +49,13 @@ def place_of(scenario: Scenario) -> Place:
         ConfigError: the model's configuration does not describe a model.
         UnknownEntryError: the catalog has no such model.
     """
-    training, hardware = scenario.training, scenario.hardware
-    chosen, adapted = chosen_model(scenario.model), training.method in ("lora", "qlora")
+    training, chosen = scenario.training, chosen_model(scenario.model)
     return Place(
         family=chosen.architecture.model_type,
         parameters=chosen.parameters,
         tokens=training.micro_batch * training.sequence_length,
-        facets={
-            "method": training.method,
-            "last_layers": "yes" if adapted and training.lora.last_layers is not None else "none",
-            "checkpointing": training.checkpointing,
-            "autocast": training.autocast,
-            "attention": training.attention,
-            "sharding": hardware.sharding.strategy if hardware.devices > 1 else "none",
-            "optimizer": training.optimizer,
-            "implementation": training.optimizer_impl,
-            "accumulation": "yes" if training.gradient_accumulation > 1 else "none",
-            "kernels": training.kernels,
-            "loss": training.loss,
-            "weights": training.weights_dtype,
-            "library": str(stack_of(training).version[0]),
-        },
+        devices=scenario.hardware.devices,
+        facets=facets_of(scenario, chosen.architecture),
     )
 
 
@@ -125,20 +86,17 @@ def evidence_differences(row: EvidenceRow, scenario: Scenario) -> tuple[str, ...
     """In what a case differs from a scenario, in the case's words: ("family qwen2", "no autocast", "8,192 tokens")."""
     place = place_of(scenario)
     words = [f"family {row.family}"] if row.family != place.family else []
-    for name, value in row.facets.items():
-        if not _alike(value, place.facets[name]):
-            title = _TITLES.get(name, name)
-            shown = choice_words(_FIELDS.get(name, name), value)
-            words.append(f"no {title}" if value == "none" else title if value == "yes" else f"{title} {shown}".strip())
+    for name, facet in FACETS.items():
+        if differs(row.facets[name], place.facets[name]):
+            words.append(facet.said(row.facets[name]))
+    if row.devices != place.devices:
+        words.append(counted(row.devices, "device"))
     if max(row.parameters, place.parameters) > _SAME_SIZE * min(row.parameters, place.parameters):
-        words.append(f"{format_count(row.parameters)} parameters")
+        small = "only " if place.parameters >= _SMALL * row.parameters else ""
+        words.append(f"{small}{format_count(row.parameters)} parameters")
     if row.tokens != place.tokens:
         words.append(f"{number(row.tokens)} tokens")
     return tuple(words)
-
-
-def _alike(one: str, other: str) -> bool:
-    return _ALIKE.get(one, one) == _ALIKE.get(other, other)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,34 +105,51 @@ class _Cases:
 
     rows: tuple[EvidenceRow, ...]
     families: NDArray[np.str_]
-    facets: NDArray[np.str_]
-    """Cases x facets, in the order of their costs."""
+    facets: NDArray[np.int16]
+    """Cases x facets: each value by its place among those that occur, SENSELESS as 0."""
+    values: tuple[Mapping[str, int], ...]
+    """These places, facet by facet."""
     log_parameters: NDArray[np.float64]
     log_tokens: NDArray[np.float64]
+    log_devices: NDArray[np.float64]
 
 
 @cache
 def _cases_of(kind: EvidenceKind | None) -> _Cases:
     rows = sorted((row for row in evidence_rows(kind) if row.exact), key=lambda row: row.id)
+    values = tuple(_numbered([SENSELESS, *(same_tensors(row.facets[name]) for row in rows)]) for name in FACETS)
     return _Cases(
         rows=tuple(rows),
         families=np.array([row.family for row in rows]),
-        facets=np.array([_facets(row.facets) for row in rows]),
+        facets=np.array([_numbers(row.facets, values) for row in rows], np.int16),
+        values=values,
         log_parameters=np.log2([max(1, row.parameters) for row in rows]),
         log_tokens=np.log2([row.tokens for row in rows]),
+        log_devices=np.log2([row.devices for row in rows]),
     )
 
 
-def _facets(facets: Mapping[str, str]) -> list[str]:
-    return [_ALIKE.get(facets[name], facets[name]) for name in _COSTS]
+def _numbered(values: Iterable[str]) -> Mapping[str, int]:
+    return {value: at for at, value in enumerate(dict.fromkeys(values))}
+
+
+def _numbers(facets: Mapping[str, str], values: tuple[Mapping[str, int], ...]) -> list[int]:
+    """Each facet's value by its place; -1 for one that no case has."""
+    return [known.get(same_tensors(facets[name]), -1) for name, known in zip(FACETS, values, strict=True)]
+
+
+_COSTS = np.array([facet.cost for facet in FACETS.values()])
 
 
 def _distances(cases: _Cases, place: Place) -> NDArray[np.float64]:
     """How far each case is from a place."""
     apart = np.where(cases.families == place.family, 0.0, _FAMILY_COST)
-    apart += (cases.facets != np.array(_facets(place.facets))) @ np.array(list(_COSTS.values()))
-    sizes = np.abs(cases.log_parameters - log2(max(1, place.parameters)))
-    tokens = np.abs(cases.log_tokens - log2(place.tokens))
-    apart += np.minimum(_MOST_SIZE_COST, _SIZE_COST * sizes)
-    apart += np.minimum(_MOST_TOKENS_COST, _TOKENS_COST * tokens)
+    asked = np.array(_numbers(place.facets, cases.values), np.int16)
+    apart += ((cases.facets != asked) & (cases.facets != 0) & (asked != 0)) @ _COSTS
+    for logs, here, cost, most in (
+        (cases.log_parameters, max(1, place.parameters), _SIZE_COST, _MOST_SIZE_COST),
+        (cases.log_tokens, place.tokens, _TOKENS_COST, _MOST_TOKENS_COST),
+        (cases.log_devices, place.devices, _DEVICES_COST, _MOST_DEVICES_COST),
+    ):
+        apart += np.minimum(most, cost * np.abs(logs - log2(here)))
     return apart

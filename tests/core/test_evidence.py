@@ -5,19 +5,31 @@ from __future__ import annotations
 import json
 from difflib import unified_diff
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from memplan.cli.ending import run
-from memplan.evidence import evidence_groups, evidence_rows, measured_evidence, set_up_words
+from memplan.evidence import EvidenceRow, evidence_groups, evidence_rows, measured_evidence, set_up_words
 from memplan.nearest_evidence import NEAREST, evidence_differences, nearest_evidence, place_of
 from memplan.plan.scenario import Scenario
+from memplan.units import format_count
 from tests.core.measured_cases import FALSE_ALARMS, FALSE_FITS, KNOWN_GAPS, measured
 from tests.core.truth_cases import GENERATED, INSTANTS, cases, scenario_of
 from tools.make_evidence import GENERATION, TRACED, made
 
 REPOSITORY = Path(__file__).parents[2]
 LLAMA = {"model": {"catalog": "meta-llama/Llama-3.1-8B"}}
+PLAIN_8B = "llama-3.1-8b"
+ADAPTED_8B = 'llama-3.1-8b|sequence_length=2048|method=lora|lora={"rank":16,"targets":"all-linear"}'
+PACKED_8B = "llama-3.1-8b|method=qlora|autocast=bf16|checkpointing=full|sequence_length=2048"
+SHARDED_8B = (
+    'llama-3.1-8b|sharding={"strategy":"fsdp2","world_size":64,"mixed_precision":false}|weights_dtype=bf16'
+    "|sequence_length=2048|optimizer_impl=fused"
+)
+FUSED = {"optimizer_impl": "fused"}
+FSDP2 = {"strategy": "fsdp2"}
+EVERY_LINEAR = ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"]
 QLORA = {"method": "qlora", "checkpointing": "full", "autocast": "bf16"}
 
 
@@ -115,6 +127,73 @@ def test_differences_are_named() -> None:
         {"model": {"catalog": "Qwen/Qwen2.5-0.5B"}, "training": {"sequence_length": 8192}}
     )
     assert evidence_differences(row, smaller) == ("family llama", "8.03B parameters")
+
+
+def case(case_id: str) -> EvidenceRow:
+    return next(row for row in evidence_rows() if row.id == case_id)
+
+
+UNLIKE: list[tuple[str, dict[str, Any], dict[str, Any], tuple[str, ...]]] = [
+    (
+        SHARDED_8B,
+        {**FUSED, "master_weights": True, "optimizer_state_dtype": "fp32"},
+        {"devices": 64, "sharding": FSDP2},
+        ("no fp32 master weights", "no mixed precision of FSDP"),
+    ),
+    (SHARDED_8B, FUSED, {"devices": 16, "sharding": {**FSDP2, "mixed_precision": False}}, ("64 devices",)),
+    (
+        SHARDED_8B,
+        FUSED,
+        {"devices": 64, "sharding": {**FSDP2, "mixed_precision": False, "reshard_after_forward": False}},
+        ("resharding after forward",),
+    ),
+    (PLAIN_8B, {"gradients_dtype": "fp32"}, {}, ("gradients as the weights",)),
+    (PLAIN_8B, {"optimizer_state_dtype": "fp32"}, {}, ("states as the weights",)),
+    (PLAIN_8B, {"gradients_dtype": "bf16", "optimizer_state_dtype": "bf16"}, {}, ()),
+    (PLAIN_8B, {"optimizer": "adamw_8bit"}, {}, ("optimizer AdamW",)),
+    (PLAIN_8B, {"optimizer_in_backward": True}, {}, ("no optimizer in backward",)),
+    (PLAIN_8B, {"trainer": "accelerate"}, {}, ("no trainer",)),
+    (PLAIN_8B, {}, {"devices": 2, "tensor_parallel": 2}, ("no tensor parallelism", "1 device")),
+    (PLAIN_8B, {}, {"pipeline_parallel": 2}, ("no pipeline parallelism",)),
+    (PLAIN_8B, {}, {"context_parallel": 2}, ("no context parallelism",)),
+    (PLAIN_8B, {}, {"expert_parallel": 2}, ("no expert parallelism",)),
+    (PLAIN_8B, {}, {"offload": {"optimizer": True, "parameters": True}}, ("no offload",)),
+    (
+        ADAPTED_8B,
+        {"method": "lora", "lora": {"targets": ["q_proj"], "rank": 8, "dropout": 0.1, "adapter_dtype": "bf16"}},
+        {},
+        ("adapters on all-linear", "rank 16", "no LoRA dropout", "adapters in fp32"),
+    ),
+    (ADAPTED_8B, {"method": "lora", "lora": {"modules_to_save": ["lm_head"]}}, {}, ("no modules trained in full",)),
+    (ADAPTED_8B, {"method": "lora", "lora": {"targets": EVERY_LINEAR}}, {}, ()),
+    (
+        PACKED_8B,
+        {**QLORA, "quantization": {"format": "int8", "double_quant": False, "fp32_unquantized": False}},
+        {},
+        ("base in NF4", "double quantisation", "the rest upcast to fp32"),
+    ),
+    (PACKED_8B, {**QLORA, "checkpoint_every": 2}, {}, ("checkpoints on every layer",)),
+]
+
+
+@pytest.mark.parametrize(("case_id", "training", "hardware", "words"), UNLIKE)
+def test_whatever_decides_which_tensors_there_are_is_compared(
+    case_id: str, training: dict[str, Any], hardware: dict[str, Any], words: tuple[str, ...]
+) -> None:
+    row = case(case_id)
+    asked = scenario(training={"sequence_length": row.tokens, **training}, hardware=hardware)
+    assert evidence_differences(row, asked) == words
+
+
+def test_real_models_come_before_tiny_ones_of_the_same_set_up() -> None:
+    """A model of 11M parameters is a weak witness for one of 70B, beside one of 7B in another precision."""
+    asked = Scenario.model_validate({"model": {"catalog": "meta-llama/Llama-3.1-70B"}, "training": {"method": "lora"}})
+    sizes = [row.parameters for row in nearest_evidence(asked, 10)]
+    assert min(sizes) > 10**9
+    tiny = next(row for row in evidence_rows() if row.id == "drawn 3.66: llama, lora")
+    assert tiny.title == "tiny llama drawn at random (3.66), LoRA"
+    words = f"only {format_count(tiny.parameters)} parameters"
+    assert words in evidence_differences(tiny, asked)
 
 
 def test_one_device_is_not_sharded() -> None:
