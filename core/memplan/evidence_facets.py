@@ -10,6 +10,7 @@ from memplan.choice_titles import choice_words
 from memplan.memory.optimizers import RULES
 from memplan.memory.sharding import CASTS_WEIGHTS, SHARDS_STATES, data_parallel_devices
 from memplan.memory.stack import stack_of
+from memplan.memory.states import trained_dtype
 from memplan.plan.scenario import Scenario
 from memplan.plan.training import Training
 from memplan.units import counted
@@ -106,23 +107,19 @@ def _is_fsdp(scenario: Scenario) -> bool:
     return _strategy(scenario) in CASTS_WEIGHTS
 
 
-def _trained_dtype(training: Training) -> str:
-    return training.lora.adapter_dtype if training.method in ("lora", "qlora") else training.weights_dtype
-
-
 def _has_master(scenario: Scenario) -> bool:
-    return scenario.training.master_weights and _trained_dtype(scenario.training) != "fp32"
+    return scenario.training.master_weights and trained_dtype(scenario.training) != "fp32"
 
 
 def _gradients(scenario: Scenario) -> str:
     chosen = scenario.training.gradients_dtype
-    return NOT_THERE if chosen in ("weights", _trained_dtype(scenario.training)) else chosen
+    return NOT_THERE if chosen in ("weights", trained_dtype(scenario.training)) else chosen
 
 
 def _states(scenario: Scenario) -> str:
     """What states are held in, where it is not what they follow: the master weights, or what trains."""
     training = scenario.training
-    followed = "fp32" if _has_master(scenario) else _trained_dtype(training)
+    followed = "fp32" if _has_master(scenario) else trained_dtype(training)
     return NOT_THERE if training.optimizer_state_dtype in ("weights", followed) else training.optimizer_state_dtype
 
 

@@ -12,6 +12,7 @@ from memplan.choice_titles import choice_title
 from memplan.memory.optimizers import RULES
 from memplan.memory.setup import Setup, names_module
 from memplan.memory.sharding import (
+    CASTS_WEIGHTS,
     CUTS_TENSORS,
     SHARDS_STATES,
     data_parallel_devices,
@@ -20,7 +21,7 @@ from memplan.memory.sharding import (
     offloads_all,
 )
 from memplan.memory.stack import version_of
-from memplan.memory.states import saved_modules
+from memplan.memory.states import saved_modules, trained_dtype
 from memplan.plan.hardware import Strategy
 from memplan.plan.scenario import Scenario
 from memplan.plan.training import Kernels
@@ -51,6 +52,9 @@ _BUCKETS: dict[Strategy, str] = {
     "megatron": "States are divided; gradients have a buffer of their own that stays whole.",
 }
 
+
+_TRACED_IN_SHARDS = ("adamw", "sgd", "sgd_momentum")
+"""Optimizers whose steps over FSDP's shards were traced or measured."""
 
 _ON_ONE_DEVICE = (
     "DeepSpeed's buckets and the update's copies of gradients, counted by its source, are there all the same."
@@ -161,6 +165,8 @@ def _about_sharding(scenario: Scenario) -> Iterator[Advice]:
             "training.optimizer",
             tr("{name} needs whole matrices; gathering them for it is not counted.").format(name=name),
         )
+    elif strategy in CASTS_WEIGHTS and training.method != "inference":
+        yield from _about_shards(scenario)
     if strategy == "fsdp1" and training.method not in ("full", "lora"):
         words = tr("FSDP1 is traced around full training and LoRA; around a 4-bit base some 3% more was measured.")
         yield Advice("hardware.sharding.strategy", words)
@@ -180,6 +186,23 @@ def _about_sharding(scenario: Scenario) -> Iterator[Advice]:
         )
         words = tr("Each device holds everything; {beside}.").format(beside=beside)
         yield Advice("hardware.devices", words)
+
+
+def _about_shards(scenario: Scenario) -> Iterator[Advice]:
+    """What is updated in FSDP's shards otherwise than in any trace."""
+    training = scenario.training
+    if training.optimizer not in _TRACED_IN_SHARDS:
+        words = tr(
+            "{name} over FSDP's shards was held against nothing: each device is counted to keep for its shards what "
+            "one device keeps for whole tensors."
+        ).format(name=choice_title("optimizer", training.optimizer))
+        yield Advice("training.optimizer", words)
+    if training.master_weights and trained_dtype(training) != "fp32":
+        words = tr(
+            "FSDP keeps no fp32 copy beside 16-bit weights, so none was traced: each device is counted to hold one of "
+            "its shards. Accelerate and torchtitan run fp32 weights under FSDP's mixed precision."
+        )
+        yield Advice("training.master_weights", words)
 
 
 def _about_parallelism(scenario: Scenario, architecture: Architecture) -> Iterator[Advice]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import itemgetter
 from typing import Any
 
 import pytest
@@ -11,9 +12,14 @@ from memplan.plan.edit import replaced
 from memplan.plan.scenario import Scenario
 from memplan.result import Advice
 from tests.core.small_models import GPT2, LLAMA, Config
+from tests.core.truth_cases import cases, scenario_of
+from tools.make_evidence import TRACED
 
 CAREFUL = {"weights_dtype": "fp32", "autocast": "bf16"}
 """A set-up that nothing is to be said about."""
+
+
+NAMES = itemgetter("id")
 
 
 def warnings(
@@ -54,6 +60,24 @@ EXTRAPOLATED: list[tuple[dict[str, Any], dict[str, Any], str]] = [
     ({"kernels": "unsloth"}, {}, "training.kernels"),
     ({"optimizer": "galore"}, {}, "training.optimizer"),
     ({"optimizer": "muon"}, {"devices": 8, "sharding": {"strategy": "fsdp2"}}, "training.optimizer"),
+    *(
+        ({"optimizer": optimizer}, {"devices": 8, "sharding": {"strategy": strategy}}, "training.optimizer")
+        for optimizer in (
+            "adamw_8bit",
+            "paged_adamw_8bit",
+            "adamw_4bit",
+            "adamw_fp8",
+            "lion",
+            "adafactor",
+            "ademamix_8bit",
+        )
+        for strategy in ("fsdp1", "fsdp2")
+    ),
+    (
+        {"weights_dtype": "bf16", "master_weights": True},
+        {"devices": 8, "sharding": {"strategy": "fsdp2"}},
+        "training.master_weights",
+    ),
     ({"optimizer_in_backward": True}, {}, "training.optimizer_in_backward"),
     ({"checkpointing": "selective"}, {}, "training.checkpointing"),
     ({"checkpointing": "offload"}, {}, "training.checkpointing"),
@@ -83,6 +107,19 @@ def test_what_was_never_held_against_truth_says_so(
     assert path in said
     assert said[path].endswith(".")
     assert basis(training, hardware) == "extrapolated"
+
+
+@pytest.mark.parametrize("case", [one for file in TRACED for one in cases(file) if "sharding" in one], ids=NAMES)
+def test_what_was_traced_in_shards_is_said_to_be(case: dict[str, Any]) -> None:
+    """Every trace of sharded training: AdamW, SGD and momentum, fp32 and 16-bit weights, adapters."""
+    assert estimate(scenario_of(case)).basis == "traced"
+
+
+def test_master_weights_that_nothing_needs_are_no_extrapolation() -> None:
+    """fp32 weights, and PEFT's fp32 adapters on a 16-bit base, have no copy: there is nothing unproved."""
+    sharded = {"devices": 8, "sharding": {"strategy": "fsdp2"}}
+    for training in ({"weights_dtype": "fp32"}, {"weights_dtype": "bf16", "method": "lora"}):
+        assert basis({**training, "master_weights": True}, sharded) == "traced"
 
 
 def test_selective_checkpointing_is_never_taken_for_full() -> None:

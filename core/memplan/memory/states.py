@@ -375,3 +375,8 @@ def gradient_bytes(tensor: HeldTensor, training: Training) -> int:
 def has_master(tensor: HeldTensor, training: Training) -> bool:
     """Whether an fp32 copy stands beside the tensor."""
     return training.master_weights and tensor.trains and tensor.dtype != "fp32"
+
+
+def trained_dtype(training: Training) -> str:
+    """What the parameters that train are held in: adapters have a dtype of their own."""
+    return training.lora.adapter_dtype if training.method in ("lora", "qlora") else training.weights_dtype
