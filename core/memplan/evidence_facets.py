@@ -33,6 +33,8 @@ class Facet:
     """How it is said that a case has none of it."""
     field: str = ""
     """The field whose choices name its values, where they are choices."""
+    divides: bool = False
+    """Whether it takes several devices: of a case with one there is no more to say."""
 
     def said(self, value: str) -> str:
         """What is said of a case that has this value."""
@@ -232,7 +234,7 @@ _OF_RECIPE: dict[str, Facet] = {
     ),
 }
 _OF_HARDWARE: dict[str, Facet] = {
-    "sharding": Facet(3.0, _strategy, "sharding {}", "no sharding", "strategy"),
+    "sharding": Facet(3.0, _strategy, "sharding {}", "no sharding", "strategy", divides=True),
     "mixed_precision": Facet(
         1.5,
         _where(_is_fsdp, lambda one: _switch(one.hardware.sharding.mixed_precision)),
@@ -255,7 +257,11 @@ _OF_HARDWARE: dict[str, Facet] = {
         "gradients beside buckets",
     ),
     "tensor_parallel": Facet(
-        3.0, lambda one: _size(one.hardware.tensor_parallel), "tensor parallelism {}", "no tensor parallelism"
+        3.0,
+        lambda one: _size(one.hardware.tensor_parallel),
+        "tensor parallelism {}",
+        "no tensor parallelism",
+        divides=True,
     ),
     "sequence_parallel": Facet(
         1.0,
@@ -264,13 +270,25 @@ _OF_HARDWARE: dict[str, Facet] = {
         "no sequence parallelism",
     ),
     "pipeline_parallel": Facet(
-        3.0, lambda one: _size(one.hardware.pipeline_parallel), "pipeline parallelism {}", "no pipeline parallelism"
+        3.0,
+        lambda one: _size(one.hardware.pipeline_parallel),
+        "pipeline parallelism {}",
+        "no pipeline parallelism",
+        divides=True,
     ),
     "context_parallel": Facet(
-        3.0, lambda one: _size(one.hardware.context_parallel), "context parallelism {}", "no context parallelism"
+        3.0,
+        lambda one: _size(one.hardware.context_parallel),
+        "context parallelism {}",
+        "no context parallelism",
+        divides=True,
     ),
     "expert_parallel": Facet(
-        2.0, lambda one: _size(one.hardware.expert_parallel), "expert parallelism {}", "no expert parallelism"
+        2.0,
+        lambda one: _size(one.hardware.expert_parallel),
+        "expert parallelism {}",
+        "no expert parallelism",
+        divides=True,
     ),
     "offload": Facet(3.0, _offload, "offload of {}", "no offload"),
 }

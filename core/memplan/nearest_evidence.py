@@ -86,8 +86,9 @@ def evidence_differences(row: EvidenceRow, scenario: Scenario) -> tuple[str, ...
     """In what a case differs from a scenario, in the case's words: ("family qwen2", "no autocast", "8,192 tokens")."""
     place = place_of(scenario)
     words = [f"family {row.family}"] if row.family != place.family else []
+    alone = row.devices == 1 != place.devices
     for name, facet in FACETS.items():
-        if differs(row.facets[name], place.facets[name]):
+        if not (alone and facet.divides) and differs(row.facets[name], place.facets[name]):
             words.append(facet.said(row.facets[name]))
     if row.devices != place.devices:
         words.append(counted(row.devices, "device"))

@@ -29,6 +29,7 @@ SHARDED_8B = (
 )
 FUSED = {"optimizer_impl": "fused"}
 FSDP2 = {"strategy": "fsdp2"}
+UNCAST = {**FSDP2, "mixed_precision": False}
 EVERY_LINEAR = ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"]
 QLORA = {"method": "qlora", "checkpointing": "full", "autocast": "bf16"}
 
@@ -140,11 +141,11 @@ UNLIKE: list[tuple[str, dict[str, Any], dict[str, Any], tuple[str, ...]]] = [
         {"devices": 64, "sharding": FSDP2},
         ("no fp32 master weights", "no mixed precision of FSDP"),
     ),
-    (SHARDED_8B, FUSED, {"devices": 16, "sharding": {**FSDP2, "mixed_precision": False}}, ("64 devices",)),
+    (SHARDED_8B, FUSED, {"devices": 16, "sharding": UNCAST}, ("64 devices",)),
     (
         SHARDED_8B,
         FUSED,
-        {"devices": 64, "sharding": {**FSDP2, "mixed_precision": False, "reshard_after_forward": False}},
+        {"devices": 64, "sharding": {**UNCAST, "reshard_after_forward": False}},
         ("resharding after forward",),
     ),
     (PLAIN_8B, {"gradients_dtype": "fp32"}, {}, ("gradients as the weights",)),
@@ -153,7 +154,9 @@ UNLIKE: list[tuple[str, dict[str, Any], dict[str, Any], tuple[str, ...]]] = [
     (PLAIN_8B, {"optimizer": "adamw_8bit"}, {}, ("optimizer AdamW",)),
     (PLAIN_8B, {"optimizer_in_backward": True}, {}, ("no optimizer in backward",)),
     (PLAIN_8B, {"trainer": "accelerate"}, {}, ("no trainer",)),
-    (PLAIN_8B, {}, {"devices": 2, "tensor_parallel": 2}, ("no tensor parallelism", "1 device")),
+    (PLAIN_8B, {}, {"devices": 2, "tensor_parallel": 2}, ("1 device",)),
+    (PLAIN_8B, {}, {"devices": 8, "sharding": FSDP2}, ("1 device",)),
+    (SHARDED_8B, FUSED, {"devices": 64, "tensor_parallel": 2, "sharding": UNCAST}, ("no tensor parallelism",)),
     (PLAIN_8B, {}, {"pipeline_parallel": 2}, ("no pipeline parallelism",)),
     (PLAIN_8B, {}, {"context_parallel": 2}, ("no context parallelism",)),
     (PLAIN_8B, {}, {"expert_parallel": 2}, ("no expert parallelism",)),

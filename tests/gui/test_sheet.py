@@ -217,7 +217,7 @@ def test_the_evidence_says_what_was_compared_and_how_it_differs() -> None:
     assert compared.startswith("Compared: peak memory of the tensors")
     assert "traces of the framework's own code on a CPU" in compared
     assert re.search(
-        r"GiB (traced|measured), estimate (within 0\.01%|[\d.]+% (above|below)); this case differs from the plan: ",
+        r"GiB (traced|measured), estimate (within 0\.01%|[\d.]+% (above|below)); unlike the plan: ",
         nearest,
     )
 

@@ -153,7 +153,7 @@ def _case_words(scenario: Scenario, unit: Unit) -> list[str]:
     words = [translated(COMPARED[kind]) for kind in COMPARED if any(row.kind == kind for row in rows)]
     for row in rows:
         differences = evidence_differences(row, scenario)
-        unlike = tr("this case differs from the plan: {differences}").format(differences=", ".join(differences))
+        unlike = tr("unlike the plan: {differences}").format(differences=", ".join(differences))
         seen = tr("{case}: {size} traced, {off}; {apart}.")
         if row.kind != "traced":
             seen = tr("{case}: {size} measured, {off}; {apart}.")
