@@ -50,6 +50,7 @@ if TYPE_CHECKING:  # The same names for type checkers and editors; a test holds 
     from memplan.diagnose import read_messages as read_messages
     from memplan.diagnose import source_words as source_words
     from memplan.diagnose import stated_rows as stated_rows
+    from memplan.diagnose import stated_sentence as stated_sentence
     from memplan.diagnose import tensor_sentence as tensor_sentence
     from memplan.diagnose import unread_sentence as unread_sentence
     from memplan.disk import read_file as read_file
@@ -247,7 +248,7 @@ _NAMES: dict[str, str] = {
     "diagnose": (
         "NOTHING_FOUND Amount CardPart Cause Diagnosis LeverHelp Match Message OtherProcess Reading diagnose "
         "figures_sentence headline instant_sentence match_words other_matches_sentence read_message_file "
-        "read_message_stream read_messages source_words stated_rows tensor_sentence unread_sentence"
+        "read_message_stream read_messages source_words stated_rows stated_sentence tensor_sentence unread_sentence"
     ),
     "choice_titles": "CHOICE_TITLES choice_title",
     "chosen_model": "generates_text",

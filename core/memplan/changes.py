@@ -17,7 +17,8 @@ from memplan.result import Estimate
 from memplan.translation import tr_later
 
 CHANGES_ORDER = tr_later(
-    "One after another, in the plan's order: model, training, hardware. Another order divides the same sum otherwise."
+    "One after another, in the plan's order: model, training, hardware. "
+    "In another order each has another share of the same sum."
 )
 
 _TOGETHER: tuple[tuple[str, ...], ...] = (

@@ -27,7 +27,7 @@ _BASES: dict[Basis, str] = {
     "traced": tr_later("traced: held against traces of the framework's own code"),
     "measured": tr_later("measured: held against runs on real devices"),
     "published": tr_later("published: follows figures and formulas that others published"),
-    "extrapolated": tr_later("extrapolated: nothing like it was traced or measured, so take it as a rough figure"),
+    "extrapolated": tr_later("extrapolated: in part neither traced nor measured, so take it as a rough figure"),
 }
 
 
@@ -187,27 +187,22 @@ def model_sentence(estimate: Estimate) -> str:
 
 
 def process_sentence(estimate: Estimate, unit: Unit = "gib") -> str:
-    """Say what the device's monitor will likely show, and why where that is more than the need, or than is usable.
+    """Say what the device's monitor will likely show, of what where it is more than is usable, and why it may be more.
 
     Empty for a run that the whole device is too small for: it ends before there is anything to see.
     """
     if estimate.verdict == "does_not_fit" and estimate.process.high <= estimate.need.low:
         return ""
     low, high = _together([estimate.process.low, estimate.process.high], unit)
-    words = tr("the device's monitor will likely show {low} to {high}")
-    if estimate.process.high > estimate.need.high * _MORE_THAN_THE_NEED:
-        words = tr(
-            "the device's monitor will likely show {low} to {high}, with cache that the run can do without: the "
-            "allocator gives it back before it fails"
-        )
-    seen, found = words.format(low=low, high=high), estimate.usable_from
-    if found is None or min(estimate.process.high, found.given_bytes) <= estimate.usable_bytes:
+    words, found = tr("the device's monitor will likely show {low} to {high}"), estimate.usable_from
+    given = ""
+    if found is not None and min(estimate.process.high, found.given_bytes) > estimate.usable_bytes:
+        words = tr("the device's monitor will likely show {low} to {high} of the device's {given}")
+        given = format_bytes(found.given_bytes, unit)
+    seen = words.format(low=low, high=high, given=given)
+    if estimate.process.high <= estimate.need.high * _MORE_THAN_THE_NEED:
         return seen
-    words = tr(
-        "{seen}; that is of the {given} that the device gives, while the need is held against the {usable} usable"
-    )
-    given, usable = format_bytes(found.given_bytes, unit), format_bytes(estimate.usable_bytes, unit)
-    return words.format(seen=seen, given=given, usable=usable)
+    return tr("{seen}. What is beyond the need is cache: the run can do without it.").format(seen=seen)
 
 
 def stage_words(estimate: Estimate) -> str:

@@ -85,18 +85,26 @@ def counted(count: int, thing: str) -> str:
     return f"{format_count(count)} {thing}" if count == 1 else f"{format_count(count)} {thing}s"
 
 
-def count_forms(unit: str = "") -> str:
-    """What can be written for a count, and for one of tokens: for error messages and for help.
+SMALL_COUNT = 1_000_000
+"""Of what comes in no more than that (devices, sequences, layers), nobody writes billions."""
+
+
+def count_forms(unit: str = "", most: float | None = None) -> str:
+    """What can be written for a count, for one of tokens, and for one of `most` so many: for error messages and help.
 
     >>> count_forms(), count_forms("tokens")
     ('4096, 8k, 8ki (8192), 1.5M, 7B or 15T', '4096, 8k (8192), 128k (131,072) or 1M (1,048,576)')
+    >>> count_forms("sequences", 1_000_000)
+    'a whole number, such as 8'
     """
+    if most is not None and most <= SMALL_COUNT:
+        return tr("a whole number, such as 8")
     if unit == "tokens":
         return tr("4096, 8k (8192), 128k ({short}) or 1M ({long})").format(short=number(2**17), long=number(2**20))
     return f"4096, 8k, 8ki (8192), {number(1.5, '.1f')}M, 7B or 15T"
 
 
-def parse_count(text: str, unit: str = "") -> int:
+def parse_count(text: str, unit: str = "", most: float | None = None) -> int:
     """Read a count as people write it: "4096", "8k" (8000), "8ki" (8192), "1.5M", "7B", "15T".
 
     Lengths in tokens are powers of two by custom ("8k context" is 8192), so there k is 1024 and M is 1024².
@@ -104,11 +112,16 @@ def parse_count(text: str, unit: str = "") -> int:
     >>> parse_count("8k"), parse_count("8k", "tokens"), parse_count("1M", "tokens"), parse_count("8000", "tokens")
     (8000, 8192, 1048576, 8000)
 
+    Args:
+        text: what was typed.
+        unit: of the field.
+        most: how many there can be; it decides which forms an error names, and nothing is held against it.
+
     Raises:
         ValueError: what was found and what can be read.
     """
     found, in_tokens = _COUNT.match(text), unit == "tokens"
-    forms = count_forms(unit)
+    forms = count_forms(unit, most)
     letter = found[2].lower() if found else ""
     if _MEMORY.search(text):
         raise ValueError(f"{text.strip()!r} is an amount of memory, and this is a count; write {forms}.")

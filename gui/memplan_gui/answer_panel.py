@@ -62,7 +62,7 @@ class AnswerPanel(QWidget):
         self._lever_kinds: list[QMenu] = []
         self.tabs = ScenarioTabs(document, answers, theme)
         self.unit_switch = Segmented(tr("Unit"), UNITS)
-        self.unit_switch.set_tool_tips({"gib": tr("1 GiB is 2^30 bytes."), "gb": tr("1 GB is 10^9 bytes.")})
+        self.unit_switch.set_tool_tips({"gib": tr("1 GiB is 2³⁰ bytes."), "gb": tr("1 GB is 10⁹ bytes.")})
         tip = tr("Write what is in front as PNG, SVG, PDF, CSV or Markdown (Ctrl+E)")
         self.export_button = tool_button("button", tr("Export chart"), text=tr("Export chart…"), tip=tip)
         self.fit_button = tool_button("button", tr("Make it fit"), text=tr("Make it fit"))

@@ -184,9 +184,16 @@ class IntegerEdit(ParsedEdit):
     """The number in full while a short form of it is typed ("8k" in tokens: "= 8192"); else empty."""
 
     def __init__(
-        self, *, doubling: bool = False, optional: bool = False, unit: str = "", parent: QWidget | None = None
+        self,
+        *,
+        doubling: bool = False,
+        optional: bool = False,
+        unit: str = "",
+        most: float | None = None,
+        parent: QWidget | None = None,
     ) -> None:
-        super().__init__(_optional(lambda text: typed_count(text, unit), optional), _optional_text(count_text), parent)
+        parse = _optional(lambda text: typed_count(text, unit, most), optional)
+        super().__init__(parse, _optional_text(count_text), parent)
         self._doubling, self._unit = doubling, unit
         self.setPlaceholderText(tr("not given") if optional else "")
         self.textChanged.connect(self._say_in_full)

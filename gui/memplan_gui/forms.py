@@ -25,7 +25,7 @@ def editor_for(name: str, facts: FieldFacts, *, doubling: bool = False) -> QWidg
     if facts.kind == "whole number" and facts.unit == "bytes":
         return BytesEdit(optional=facts.optional)
     if facts.kind == "whole number":
-        return IntegerEdit(doubling=doubling, optional=facts.optional, unit=facts.unit)
+        return IntegerEdit(doubling=doubling, optional=facts.optional, unit=facts.unit, most=facts.maximum)
     if facts.kind == "number":
         return FractionEdit(optional=facts.optional)
     if facts.kind == "switch":

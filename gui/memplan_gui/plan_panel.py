@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QFrame, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
@@ -43,6 +45,8 @@ SCROLL_MARGIN = 11
 SECTION_GAP = 16
 CAPTION_GAP = 8
 """Under a caption, before the next field: it belongs to the one above."""
+NEEDED = ("model.catalog", "model.parameters")
+"""Fields that a plan may lack and that the form shows only where it cannot: they are not said to be left empty."""
 
 
 class PlanPanel(QFrame):
@@ -257,6 +261,8 @@ class PlanPanel(QFrame):
         if isinstance(editor, BytesEdit):
             editor.set_unit(self._unit)
         about = ""
+        if spec.path in NEEDED:
+            about = field_help(replace(facts, optional=False))
         if isinstance(editor, DevicesEdit):
             about = " ".join((field_help(facts, ()), tr('"2x8" is read as 2 nodes of 8 devices.')))
         line = FieldRow(facts, editor, about=about, noted=spec.path == "hardware.devices_per_node")

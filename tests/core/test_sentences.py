@@ -131,8 +131,8 @@ def test_every_basis_and_the_monitor_have_words() -> None:
         assert basis_sentence(made_estimate(basis=basis)).startswith(f"{basis}: ")
     seen = "the device's monitor will likely show 76.0 GiB to 80.0 GiB"
     # 80 GiB are more than the need's high end: a reader asks why the run is said to need less.
-    why = "with cache that the run can do without: the allocator gives it back before it fails"
-    assert process_sentence(made_estimate()) == f"{seen}, {why}"
+    why = "What is beyond the need is cache: the run can do without it."
+    assert process_sentence(made_estimate()) == f"{seen}. {why}"
     assert process_sentence(replace(made_estimate(), need=Need(76 * GIB, 80 * GIB))) == seen
 
 

@@ -183,7 +183,7 @@ def test_page_of_a_message_without_a_plan() -> None:
     assert page.levers == ()
     assert levers_title(page) == ""
     assert page.place is None
-    assert dict(page.rows)["Stated"].endswith("not stated reserved.")
+    assert dict(page.rows)["Stated"].endswith("; no figure for reserved.")
     assert page.bar is not None
     assert [part.name for part in page.bar.parts] == ["tensors", "reserved", "process", "others", "free"]
     assert page.bar.longest_bytes == page.bar.held_bytes + page.bar.asked.num_bytes  # type: ignore[union-attr]

@@ -9,7 +9,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel, QStyle, QStyleOptionComboBox
 from pytestqt.qtbot import QtBot
 
-from memplan import GIB, Scenario, catalog, facts_at, format_bytes
+from memplan import GIB, Scenario, catalog, count_forms, facts_at, format_bytes
 from memplan_gui.catalog_hits import Hit, device_hits
 from memplan_gui.fields import (
     BytesEdit,
@@ -82,6 +82,23 @@ def test_what_cannot_be_read_is_said_and_stays_to_be_mended(qtbot: QtBot, length
     assert length.text() == "many"
     length.set_value(4096)  # and here
     assert (length.text(), length.is_refused) == ("4096", False)
+
+
+def test_a_field_of_small_counts_names_no_billions(qtbot: QtBot) -> None:
+    """Nobody writes 15T sequences; where a size of a model is asked for, 7B is what one types."""
+    for path, forms in (
+        ("training.micro_batch", "a whole number, such as 8"),
+        ("training.sequence_length", count_forms("tokens")),
+        ("model.parameters", count_forms()),
+    ):
+        editor = editor_for(path, facts_at(Scenario, path))
+        assert isinstance(editor, IntegerEdit)
+        qtbot.addWidget(editor)
+        said: list[str] = []
+        editor.unreadable.connect(said.append)
+        type_over(qtbot, editor, "many")
+        qtbot.keyClick(editor, Qt.Key.Key_Return)
+        assert said == [f"'many' is not a count; write {forms}."]
 
 
 @pytest.mark.parametrize("memory", ["819224 GB", "819224G", "24 GiB", "800 MB"])

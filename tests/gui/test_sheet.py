@@ -75,8 +75,9 @@ def test_what_the_monitor_shows_is_told_from_what_is_usable() -> None:
     assert found.usable_from is not None
     assert found.usable_bytes < found.process.high
     monitor = dict(made(close).assumptions)["Monitor"]
-    assert monitor.endswith("of the 79.1 GiB that the device gives, while the need is held against the 75.1 GiB usable")
-    assert "held against" not in dict(made(ONE).assumptions)["Monitor"]  # far below: nothing to tell apart
+    assert monitor.endswith("of the device's 79.1 GiB")
+    assert found.usable_from.given_bytes > found.usable_bytes
+    assert "the device's 79.1" not in dict(made(ONE).assumptions)["Monitor"]  # far below: nothing to tell apart
 
 
 def test_inference_makes_no_steps_and_one_device_is_not_each() -> None:
@@ -196,7 +197,10 @@ def test_a_full_page_cuts_no_sentence_and_still_has_levers(look: ChartLook) -> N
     page = sheet("A plan of a long name, " * 5, CROWDED, found, lever_offers(CROWDED, found), "gib", DAY, notes)
     assert len(page.warnings) > 4
     words = " ".join(text for _, text in texts(page, look))
-    named = words[words.index(" about: ") :]
+    told = re.search(r"(\d+)(?: more)?, in memplan under the plan: (.*)", words)
+    assert told
+    assert int(told[1]) + sum(f"{field}: {what}" in words for field, what in page.warnings) == len(page.warnings)
+    named = told[2]
     for field, what in page.warnings:
         assert f"{field}: {what}" in words or field in named
     assert page.verdict.detail.replace(" · H100", " H100") in words  # which stage it is was cut

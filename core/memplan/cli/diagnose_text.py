@@ -19,7 +19,7 @@ from memplan.diagnose import (
     instant_sentence,
     other_matches_sentence,
     source_words,
-    stated_rows,
+    stated_sentence,
     tensor_sentence,
     unread_sentence,
 )
@@ -62,8 +62,8 @@ def _print(answer: Diagnosis, unit: Unit) -> None:
     out = console()
     out.print(plain_text(headline(answer), "bold"))
     rows = [("From", source_words(answer.message))]
-    rows.append(("Stated", "; ".join(f"{title.lower()} {text}" for title, text in stated_rows(answer.message))))
-    rows += [("Not read", note) for note in answer.message.notes]
+    rows.append(("Stated", stated_sentence(answer.message)))
+    rows += [("Note", note) for note in answer.message.notes]
     rows += [("Tensor", tensor_sentence(answer)), ("", other_matches_sentence(answer))]
     rows += [("Instant", instant_sentence(answer)), ("Plan", answer.plan_differs)]
     rows += [("Why", f"{cause.sentence} {cause.remedy}".strip()) for cause in answer.causes]

@@ -58,7 +58,7 @@ class _Count(click.IntRange):
 
         if isinstance(value, str) and not _SIGNED.match(value):
             try:
-                value = parse_count(value, self._unit)
+                value = parse_count(value, self._unit, self.max)
             except ValueError as problem:
                 self.fail(str(problem), param, ctx)
         return super().convert(value, param, ctx)

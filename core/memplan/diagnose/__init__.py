@@ -17,6 +17,7 @@ from memplan.diagnose.words import (
     other_matches_sentence,
     source_words,
     stated_rows,
+    stated_sentence,
     tensor_sentence,
     unread_sentence,
 )
@@ -43,6 +44,7 @@ __all__ = [
     "read_messages",
     "source_words",
     "stated_rows",
+    "stated_sentence",
     "tensor_sentence",
     "unread_sentence",
 ]

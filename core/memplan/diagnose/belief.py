@@ -70,7 +70,8 @@ def _with_others(message: Message, notes: list[str]) -> Message:
         return message
     this = min(fitting, key=lambda other: other.held.high_bytes)
     others: tuple[OtherProcess, ...] = tuple(other for other in believable if other is not this)
-    notes.append(f"Process {this.pid} holds what the allocator reports and a little more: it is this process.")
+    holds = "holds what the allocator reports and a little more"
+    notes.append(f"Process {this.pid} {holds}: it is taken for the process that failed.")
     return replace(message, process=this.held, others=others)
 
 

@@ -65,6 +65,9 @@ def source_words(message: Message) -> str:
     return f"{message.kind_title}, line {number(message.line)}{often}"
 
 
+NOT_STATED = "Not stated"
+
+
 def stated_rows(message: Message) -> tuple[tuple[str, str], ...]:
     """Every figure that is stated, as it is written, with its title; then what is not stated."""
     rows = []
@@ -85,8 +88,15 @@ def stated_rows(message: Message) -> tuple[tuple[str, str], ...]:
     expected = ("asked",) if message.kind == "host" else _EXPECTED
     missing = [titles[name].lower() for name in expected if getattr(message, name) is None]
     if missing:
-        rows.append(("Not stated", ", ".join(missing)))
+        rows.append((NOT_STATED, ", ".join(missing)))
     return tuple(rows)
+
+
+def stated_sentence(message: Message) -> str:
+    """All that is stated in one sentence, and which figures are not there."""
+    rows = stated_rows(message)
+    parts = [f"no figure for {text}" if title == NOT_STATED else f"{title.lower()} {text}" for title, text in rows]
+    return "; ".join(parts)
 
 
 def tensor_sentence(diagnosis: Diagnosis) -> str:
@@ -130,13 +140,13 @@ def instant_sentence(diagnosis: Diagnosis) -> str:
 def other_matches_sentence(diagnosis: Diagnosis) -> str:
     """What else has that size; empty where nothing has."""
     others = [_short(match) for match in diagnosis.matches[1:]]
-    return f"Of this size, too: {'; '.join(others)}." if others else ""
+    return f"Other tensors of the same size: {'; '.join(others)}." if others else ""
 
 
 def _short(match: Match) -> str:
     """A tensor without its size: "gradient of mlp.up_proj, in backward"."""
     of = f" ({match.names[0]}{' and others' if match.num_names > 1 else ''})" if match.names else ""
-    differs = f", {match.request.why}" if match.request.why else ""
+    differs = f" ({match.request.why})" if match.request.why else ""
     return f"{match.request.what}{of} {AT[match.request.instant]}{differs}"
 
 

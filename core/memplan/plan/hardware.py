@@ -21,7 +21,7 @@ class Sharding(BaseModel):
     strategy: Strategy = Field(
         "none",
         title="Sharding",
-        description="none and ddp hold everything on each device; the others divide states, gradients or weights.",
+        description="None and DDP hold everything on each device; the others divide states, gradients or weights.",
     )
     mixed_precision: bool = Field(True, title="Mixed precision", description="FSDP: compute in bf16 over fp32 shards.")
     reshard_after_forward: bool = Field(

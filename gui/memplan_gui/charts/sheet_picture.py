@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from PySide6.QtCore import QPointF, QRectF, QSizeF
 from PySide6.QtGui import QPainter, QPen
 
-from memplan import tr
+from memplan import number, tr
 from memplan_gui.charts.axis import axis_height, paint_axis
 from memplan_gui.charts.legend import legend_height, legend_texts, paint_legend, place_entries
 from memplan_gui.charts.look import ChartLook, TextKind
@@ -173,13 +173,15 @@ class _Pen:
 
 
 def _warnings(page: Sheet, most: int) -> list[str]:
-    """The first warnings, and the fields that the others are about."""
+    """The first warnings; of the others how many there are, what they are about, and where they are read."""
     words = [f"{field}: {what}" for field, what in page.warnings[:most]]
-    more = ", ".join(dict.fromkeys(field for field, _ in page.warnings[most:]))
-    if not more:
+    rest = page.warnings[most:]
+    if not rest:
         return words
-    told = tr("More of them about: {fields}.") if words else tr("They are about: {fields}.")
-    return [*words, told.format(fields=more)]
+    fields = ", ".join(dict.fromkeys(field for field, _ in rest))
+    more = tr("{count} more, in memplan under the plan: {fields}.")
+    told = more if words else tr("{count}, in memplan under the plan: {fields}.")
+    return [*words, told.format(count=number(len(rest)), fields=fields)]
 
 
 def _last_parts(pen: _Pen, page: Sheet) -> tuple[list[str], list[str]]:

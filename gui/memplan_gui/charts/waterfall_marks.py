@@ -64,7 +64,8 @@ class WaterfallMarks:
 def height_of(chart: Waterfall, look: ChartLook, width: float) -> int:
     """The height that all rows, the axis, the legend and the note take in a width."""
     marks = marks_of(chart, look, width)
-    note = len(_note_lines(marks)) * _line_height(look)
+    lines = len(_note_lines(marks))
+    note = lines * _line_height(look) + (LEGEND_GAP if lines else 0)
     return round(_legend_top(marks) + legend_height(legend_of(marks), look) + note)
 
 
@@ -124,7 +125,7 @@ def paint_waterfall(painter: QPainter, marks: WaterfallMarks) -> None:
         paint_figure(painter, marks.look, marks.bar_rect(row, one.end, one.end), one.figure, bold=one.is_whole)
     legend = legend_of(marks)
     paint_legend(painter, legend, QPointF(0, _legend_top(marks)), marks.look)
-    _paint_note(painter, marks, _legend_top(marks) + legend_height(legend, marks.look))
+    _paint_note(painter, marks, _legend_top(marks) + legend_height(legend, marks.look) + LEGEND_GAP)
     painter.restore()
 
 

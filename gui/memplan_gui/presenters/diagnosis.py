@@ -21,7 +21,7 @@ from memplan import (
     number,
     other_matches_sentence,
     source_words,
-    stated_rows,
+    stated_sentence,
     tensor_sentence,
     tr,
     tr_later,
@@ -99,8 +99,8 @@ def diagnosis_page(found: Diagnosis, estimate: Estimate | None, unit: Unit) -> D
     rows = [(tr("Tensor"), tensor_sentence(found)), ("", other_matches_sentence(found))]
     rows += [(tr("Instant"), instant_sentence(found)), (tr("Plan"), found.plan_differs)]
     rows += [(tr("Why"), f"{cause.sentence} {cause.remedy}".strip()) for cause in found.causes]
-    rows += [(tr("Not read"), note) for note in found.message.notes]
-    stated = "; ".join(f"{title.lower()} {text}" for title, text in stated_rows(found.message))
+    rows += [(tr("Note"), note) for note in found.message.notes]
+    stated = stated_sentence(found.message)
     rows.append((tr("Stated"), f"{stated[:1].upper()}{stated[1:]}."))
     return DiagnosisPage(
         headline=headline(found),

@@ -69,8 +69,8 @@ def _joined(text: str, number: str, sign: str, style: NumberStyle) -> str:
     return "".join(groups)
 
 
-def typed_count(text: str, unit: str = "") -> int:
-    """Read a count in any of these forms.
+def typed_count(text: str, unit: str = "", most: float | None = None) -> int:
+    """Read a count in any of these forms; `most` so many suit the field.
 
     >>> typed_count("8.192", "tokens"), typed_count("8k", "tokens"), typed_count("1,5M")
     (8192, 8192, 1500000)
@@ -78,4 +78,4 @@ def typed_count(text: str, unit: str = "") -> int:
     Raises:
         ValueError: what was found and what can be read.
     """
-    return parse_count(plain_number(text, whole=True), unit)
+    return parse_count(plain_number(text, whole=True), unit, most)
