@@ -30,6 +30,7 @@ from PySide6.QtWidgets import (
 from memplan import plain_numbers
 from memplan_gui.column_widths import shared_widths
 from memplan_gui.pieces import scaled
+from memplan_gui.presenters.cells import plain_figure
 from memplan_gui.theme import Theme
 
 PADDING = 11
@@ -254,7 +255,7 @@ class FigureTable(QTableView):
         """What is selected, with tabs between cells and a line for each row; its numbers as programs read them."""
         rows: dict[int, dict[int, str]] = {}
         for index in self.selectedIndexes():
-            rows.setdefault(index.row(), {})[index.column()] = str(index.data())
+            rows.setdefault(index.row(), {})[index.column()] = plain_figure(str(index.data()))
         return "\n".join("\t".join(cells[column] for column in sorted(cells)) for _, cells in sorted(rows.items()))
 
     def sizeHint(self) -> QSize:

@@ -96,8 +96,11 @@ class FitModel(QAbstractTableModel):
         return None
 
     def heading(self, section: int) -> str:
-        """A column's name; an arrow says that rows are in its order, on the side away from its figures."""
-        title = "" if section == fits.FAVOURITE else translated(fits.TITLES[section])
+        """A column's name, its last word on a line of its own; an arrow says that rows are in its order.
+
+        It stands on the side away from its figures.
+        """
+        title = "" if section == fits.FAVOURITE else "\n".join(translated(fits.TITLES[section]).rsplit(" ", 1))
         if section != self.sorted_by:
             return title
         arrow = "↓" if self.descending else "↑"

@@ -33,7 +33,7 @@ Index = QModelIndex | QPersistentModelIndex
 ICON = 14
 BAR_HEIGHT, BAR_PADDING = 12.0, 6
 OVER_SPACING = 8.0
-MOST_NAME_WIDTH = 300
+LEAST_NAME_WIDTH, MOST_NAME_WIDTH = 120, 300
 NO_ROWS = tr_later("No device matches.")
 TOLD_BELOW = (fits.NODES, fits.TOKENS, fits.BATCH, fits.FEWEST)
 """Columns that a narrow table goes without: the text under it tells them of the row that is pointed at."""
@@ -129,6 +129,7 @@ class FitTable(FigureTable):
         header = self.horizontalHeader()
         header.setStretchLastSection(False)
         header.setMinimumSectionSize(30)
+        self.break_headings()
         self._order_shown, self._widths = -1, dict(WIDTHS)
         self._make_room()
         header.setSectionResizeMode(fits.FAVOURITE, QHeaderView.ResizeMode.Fixed)
@@ -164,7 +165,7 @@ class FitTable(FigureTable):
         metrics = QFontMetrics(self._theme.font("body"))
         for column, width in WIDTHS.items():
             title = "" if column == fits.FAVOURITE else self.devices.heading(column)
-            heading = metrics.horizontalAdvance(title) + 2 * CELL_PADDING + 2
+            heading = max(map(metrics.horizontalAdvance, title.split("\n"))) + 2 * CELL_PADDING + 2
             self._widths[column] = max(scaled(width), heading)
             self.horizontalHeader().resizeSection(column, self._widths[column])
         self._name_devices()
@@ -185,7 +186,7 @@ class FitTable(FigureTable):
                 beside = self.currentIndex().siblingAtColumn(fits.DEVICE)
                 self.selectionModel().setCurrentIndex(beside, flags)
         others = sum(width for column, width in widths.items() if column != fits.DEVICE)
-        room = max(room - others, self._widths[fits.DEVICE])
+        room = max(room - others, scaled(LEAST_NAME_WIDTH))
         self.horizontalHeader().resizeSection(fits.DEVICE, min(room, scaled(MOST_NAME_WIDTH)))
 
     def rows_in_sight(self) -> list[FitRow]:

@@ -174,6 +174,8 @@ NAMES = Cells(("", "=1+1", "a|b"), (("Peak, GiB", "1.50", "-2.5"), ("Verdict", "
 
 def test_names_do_no_harm_and_tables_hold_their_columns() -> None:
     assert as_tsv(NAMES).splitlines()[1:] == ["Peak, GiB\t1.50\t-2.5", "Verdict\tFits\t@x", "~ tight"]
+    signed = Cells(("", "GiB"), (("Change", "−14.4"), ("Adapters", "<0.01"), ("<0.01 of it", "−")))
+    assert as_tsv(signed).splitlines()[1:] == ["Change\t-14.4", "Adapters\t0.00", "<0.01 of it\t−"]
     assert as_text(NAMES).splitlines()[1] == "Peak, GiB  1.50  -2.5"
     assert as_markdown(NAMES).splitlines()[:2] == ["|  | =1+1 | a\\|b |", "| --- | ---: | ---: |"]
     rows = list(csv.reader(io.StringIO(as_csv(NAMES))))

@@ -57,8 +57,12 @@ class Cells:
 
 
 def as_tsv(cells: Cells) -> str:
-    """The table with tabs between its cells, as spreadsheets take it."""
-    lines = ["\t".join(map(_one_line, line)) for line in (cells.titles, *cells.rows)]
+    """The table with tabs between its cells, as spreadsheets take it: figures are numbers that they can add.
+
+    >>> as_tsv(Cells(("", "GiB"), (("Change", "−14.4"), ("Adapters", "<0.01"))))
+    '\\tGiB\\nChange\\t-14.4\\nAdapters\\t0.00\\n'
+    """
+    lines = ["\t".join(plain_figure(_one_line(cell)) for cell in line) for line in (cells.titles, *cells.rows)]
     return "\n".join([*lines, *([cells.note] if cells.note else [])]) + "\n"
 
 
@@ -104,6 +108,13 @@ def _figure_columns(cells: Cells) -> set[int]:
     """The columns but the first whose first filled cell is a number."""
     filled = {at: next((row[at] for row in cells.rows if row[at]), "") for at in range(1, len(cells.titles))}
     return {at for at, cell in filled.items() if _NUMBER.match(cell)}
+
+
+def plain_figure(cell: str) -> str:
+    """A figure as programs read it: a sign that they know, and no "less than"; words stay as they are."""
+    if not _NUMBER.fullmatch(cell):
+        return cell
+    return "0.00" if cell.startswith("<") else cell.replace("−", "-")
 
 
 def _harmless(cell: str) -> str:

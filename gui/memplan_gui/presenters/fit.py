@@ -34,7 +34,8 @@ COSTLY = (FEWEST, NODES, BATCH, TOKENS)
 AMOUNTS = (USABLE, NEED, FREE)
 TITLES = (
     *(tr_later("Favourite"), tr_later("Verdict"), tr_later("Device"), tr_later("Usable"), tr_later("Need")),
-    *(tr_later("Free"), tr_later("Fewest"), tr_later("In nodes"), tr_later("Batch"), tr_later("Tokens")),
+    *(tr_later("Free"), tr_later("Fewest devices"), tr_later("In whole nodes")),
+    *(tr_later("Largest batch"), tr_later("Most tokens")),
 )
 """What the columns are called."""
 NOT_YET = "…"
