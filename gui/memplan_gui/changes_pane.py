@@ -7,7 +7,7 @@ from functools import partial
 
 from PySide6.QtCore import Signal
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from memplan import CHANGES_ORDER, Change, MemplanError, Scenario, Unit, changes_between, tr, tr_later, translated
 from memplan_gui.answers import mistake_words
@@ -20,7 +20,6 @@ from memplan_gui.pieces import column, label, row, scaled, tip, tool_button
 from memplan_gui.plain_table import PlainModel
 from memplan_gui.presenters.cells import Amounts
 from memplan_gui.presenters.changes import CHANGE_TITLES, change_cells, change_rows, change_waterfall, telling
-from memplan_gui.presenters.labels import tab_text
 from memplan_gui.presenters.waterfall import Waterfall
 from memplan_gui.scroller import Scroller
 from memplan_gui.showing import Showing
@@ -31,7 +30,9 @@ LEAST_TABLE = 96
 LEAST_CHART = 80
 CHART_SHARE, TABLE_SHARE = 3, 2
 NAME_LETTERS = 17
-"""Wide ones, of which a tab's name has fewer."""
+"""Of a name at least; where there is room, the field takes as much as its longest name does."""
+BESIDE_NAME = 48
+"""The field's margins and its arrow."""
 
 
 class ScenarioPair(QWidget):
@@ -55,7 +56,8 @@ class ScenarioPair(QWidget):
             named = QWidget()  # a line never ends with the title of what stands in the next
             named_row = row(named, spacing=8)
             named_row.addWidget(title)
-            named_row.addWidget(field)
+            named_row.addWidget(field, 1)
+            named.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
             parts.append(named)
             field.edited.connect(lambda _: self.chosen.emit())
         column(self).addWidget(FlowRow((*parts, self.turn)))
@@ -73,9 +75,10 @@ class ScenarioPair(QWidget):
         before, old, known = self._names, self._current, self.positions
         self._names, self._current = tuple(names), current
         if self._names != before:
-            choices = [(tab_text(name), str(position)) for position, name in enumerate(names)]
-            self.first.set_choices(choices)
-            self.second.set_choices(choices)
+            choices = [(name.strip() or tr("unnamed"), str(position)) for position, name in enumerate(names)]
+            for field in (self.first, self.second):
+                field.set_choices(choices)
+                self._widen(field, [name for name, _ in choices])
         if len(names) != len(before):
             is_new = 0 < len(before) < len(names) and current > 0
             self._show(current - 1 if is_new else 0, current or min(1, len(names) - 1))
@@ -83,6 +86,15 @@ class ScenarioPair(QWidget):
             self._show(known[0], current)
         else:
             self._show(*known)
+
+    def _widen(self, field: NameChoice, names: Sequence[str]) -> None:
+        """A field grows to its longest name where there is room, and no further."""
+        longest = max(map(field.fontMetrics().horizontalAdvance, names), default=0)
+        whole, named = longest + scaled(BESIDE_NAME), field.parentWidget()
+        if named is not None:
+            named.setMaximumWidth(
+                max(named.sizeHint().width(), named.sizeHint().width() - field.sizeHint().width() + whole)
+            )
 
     def _show(self, first: int, second: int) -> None:
         self.first.set_value(str(first))

@@ -72,11 +72,11 @@ class FlowRow(QWidget):
         for line in self._lines(width):
             height = max(size.height() for _, size in line)
             left, spare = 0, width - sum(size.width() + GAP for _, size in line) + GAP
-            for widget, size in line:
-                if widget.sizePolicy().horizontalPolicy() == QSizePolicy.Policy.Expanding:
-                    grown = min(size.width() + spare, widget.maximumWidth())
-                    spare -= grown - size.width()
-                    size.setWidth(grown)
+            growing = [one for one in line if one[0].sizePolicy().horizontalPolicy() == QSizePolicy.Policy.Expanding]
+            for at, (widget, size) in enumerate(growing):  # what is spare is theirs, in equal parts
+                grown = min(size.width() + spare // (len(growing) - at), max(widget.maximumWidth(), size.width()))
+                spare -= grown - size.width()
+                size.setWidth(grown)
             for at, (widget, size) in enumerate(line):
                 if widget in self._right and (at == 0 or line[at - 1][0] not in self._right):
                     left = width - sum(other.width() + GAP for _, other in line[at:]) + GAP

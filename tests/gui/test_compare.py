@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from memplan import CHANGES_ORDER, TERMS, Plan, Scenario, changes_between, estimate, format_bytes, replaced
+from memplan_gui.changes_pane import ScenarioPair
 from memplan_gui.charts.compare_marks import legend_of, total_place
 from memplan_gui.charts.compare_marks import marks_of as compare_marks
 from memplan_gui.charts.legend import BEYOND, USABLE
@@ -246,6 +247,24 @@ def test_the_scenario_that_is_looked_at_is_held_against_the_first(window: Window
     assert turned is not None
     assert turned.rows[0].title == "long"
     assert view.changes.sentence.text() == turned.sentence == view.changes.picture.accessibleDescription()
+
+
+def test_names_are_whole_where_there_is_room(qtbot: QtBot) -> None:
+    """They were cut at the letters of a tab, however wide the view was."""
+    name = "LoRA, rank 16, 8,192 tokens, whole layers checkpointing"
+    pair = ScenarioPair()
+    qtbot.addWidget(pair)
+    pair.show_names((name, "base"), 1)
+    assert pair.first.currentText() == name
+    widths = {}
+    for width in (300, 1300):
+        pair.resize(width, pair.heightForWidth(width))
+        pair.show()
+        QApplication.processEvents()
+        widths[width] = pair.first.width()
+    room = pair.first.fontMetrics().horizontalAdvance(name)
+    assert widths[300] < room < widths[1300] < 1.5 * room
+    assert pair.minimumSizeHint().width() <= 300
 
 
 def test_a_copy_is_one_click_away_and_what_is_tried_in_it_is_the_waterfall(window: Window, view: CompareView) -> None:

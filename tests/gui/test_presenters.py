@@ -271,6 +271,8 @@ def test_ticks_are_round_and_the_last_names_the_unit() -> None:
     ticks = value_ticks(0, 90 * GIB, "gib", 6)
     assert [tick.label for tick in ticks] == ["0", "20", "40", "60", "80 GiB"]
     assert ticks[1].num_bytes == 20 * GIB
+    for most in range(4):  # large text, a low chart: one tick alone gives no measure
+        assert sum(bool(tick.label) for tick in value_ticks(0, 84 * GIB, "gib", most)) >= 2
     small = value_ticks(0, 0.9 * GB, "gb", 5)
     assert [tick.label for tick in small] == ["0.0", "0.2", "0.4", "0.6", "0.8 GB"]
     assert step_of(90, 6) == 20

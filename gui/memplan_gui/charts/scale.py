@@ -61,13 +61,19 @@ def decimals_of(step: float) -> int:
 
 
 def value_ticks(low: float, high: float, unit: Unit, most: int) -> list[Tick]:
-    """Ticks at round values of the unit; the last label names it."""
-    size = UNIT_BYTES[unit]
+    """Ticks at round values of the unit; the last label names it. One alone gives no measure: there are two at least.
+
+    >>> [tick.label for tick in value_ticks(0, 84 * 2**30, "gib", 1)]
+    ['0', '50 GiB']
+    """
+    size, end = UNIT_BYTES[unit], low + (high - low) * LABELLED
     step = step_of((high - low) / size, most)
+    while math.floor(end / size / step + 1e-9) <= math.ceil(low / size / step - 1e-9):
+        most = max(most, 1) + 1
+        step = step_of((high - low) / size, most)
     decimals = decimals_of(step)
     first, last = math.ceil(low / size / step - 1e-9), math.floor(high / size / step + 1e-9)
     ticks = [Tick(at * step * size, grouped(at * step, decimals)) for at in range(first, last + 1)]
-    end = low + (high - low) * LABELLED
     labelled = [at for at, tick in enumerate(ticks) if tick.num_bytes <= end]
     if labelled:
         last = labelled[-1]
