@@ -16,6 +16,7 @@ from memplan.errors import MemplanError
 from memplan.number_style import number
 from memplan.units import MB
 
+_PIPE = ("is a pipe or a socket, not a file.", "Give the name of a file.")
 _READ_WORDS: dict[int, tuple[str, str]] = {
     errno.ENOENT: ("there is no such file.", "Check the name."),
     errno.ENOTDIR: ("a part of the path is a file, not a folder.", "Check the name."),
@@ -24,6 +25,7 @@ _READ_WORDS: dict[int, tuple[str, str]] = {
     errno.EPERM: ("may not be read.", "Change its permissions, or copy it to where you may read it."),
     errno.ENAMETOOLONG: ("the name is too long for this disk.", "Check the name."),
     errno.ELOOP: ("is a link that leads back to itself.", "Give the file itself."),
+    errno.ESPIPE: _PIPE,
 }
 _WRITE_WORDS: dict[int, tuple[str, str]] = {
     errno.ENOSPC: ("the disk is full.", "Free some space, or save to another disk."),
@@ -37,6 +39,7 @@ _WRITE_WORDS: dict[int, tuple[str, str]] = {
     errno.EISDIR: ("is a folder.", "Give the name of a file inside it."),
     errno.ENAMETOOLONG: ("the name is too long for this disk.", "Choose a shorter name."),
     errno.ELOOP: ("is a link that leads back to itself.", "Choose another name."),
+    errno.ESPIPE: _PIPE,
 }
 _CLOSED_FOLDER = ("nothing can be written into its folder.", "Save to another folder, or change its permissions.")
 
@@ -70,6 +73,7 @@ def read_file(path: Path, *, limit_bytes: int, what: str, error: type[MemplanErr
         MemplanError: why it cannot be read, and what to do.
     """
     try:
+        _refuse_pipe(path)
         with path.open("rb") as stream:
             data = stream.read(limit_bytes + 1)
             size = max(len(data), os.fstat(stream.fileno()).st_size)
@@ -103,14 +107,30 @@ def write_file(path: Path, data: bytes, *, error: type[MemplanError] = MemplanEr
         if target.exists() and not os.access(target, os.W_OK):
             # A rename would replace it all the same; who protects a file means it.
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        _refuse_pipe(target)
         if target.exists() and not target.is_file():
-            target.write_bytes(data)  # A pipe or a device: nothing stands there that could be lost.
+            target.write_bytes(data)  # A device: nothing stands there that could be lost.
         else:
             _replace(target, data)
     except OSError as problem:
         raise _in_words(_write_words(path), problem.errno, problem, path, error) from problem
     except ValueError as problem:
         raise error(f"{str(path)!r} is not the name of a file: {problem}.") from problem
+
+
+def _refuse_pipe(path: Path) -> None:
+    """Refuse what may keep one waiting for ever: a pipe with nobody at its other end, a socket.
+
+    Those under /dev are the shell's: it stands at the other end of `<(...)` itself.
+
+    Raises:
+        OSError: it is one.
+    """
+    if path.as_posix().startswith("/dev/") or path.is_file() or not path.exists():
+        return
+    mode = path.stat().st_mode
+    if stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode):
+        raise OSError(errno.ESPIPE, os.strerror(errno.ESPIPE))
 
 
 def _write_words(path: Path) -> dict[int, tuple[str, str]]:

@@ -28,9 +28,13 @@ def stamp_of_bytes(path: Path, data: bytes) -> FileStamp:
 
 def stamp_of(path: Path | None) -> FileStamp | None:
     """What a file holds now; None where there is no file that can be read."""
-    if path is None:
-        return None
+    data = content_of(path) if path is not None else None
+    return stamp_of_bytes(path, data) if path is not None and data is not None else None
+
+
+def content_of(path: Path) -> bytes | None:
+    """What a file holds; None where there is none, it may not be read, or what stands there is no file with an end."""
     try:
-        return stamp_of_bytes(path, path.read_bytes())
-    except OSError:
+        return path.read_bytes() if path.is_file() else None
+    except (OSError, ValueError):
         return None

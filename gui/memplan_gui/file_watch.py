@@ -13,7 +13,7 @@ from PySide6.QtGui import QGuiApplication
 from memplan import MemplanError, Plan, parse_plan
 from memplan_gui.background import Background
 from memplan_gui.document import PlanDocument
-from memplan_gui.file_stamp import FileStamp, stamp_of_bytes
+from memplan_gui.file_stamp import FileStamp, content_of, stamp_of_bytes
 
 SETTLED_MS = 300
 """How long after the first sign a file is read: who writes it may not be done."""
@@ -110,9 +110,8 @@ class FileWatch(QObject):
 
 def news_of(path: Path, stamp: FileStamp) -> FileNews:
     """Hold a file against what was read or saved here. Knows nothing of Qt, and may wait for a share."""
-    try:
-        data = path.read_bytes()
-    except OSError:
+    data = content_of(path)
+    if data is None:
         return FileNews("gone")
     now = stamp_of_bytes(path, data)
     if now == stamp:

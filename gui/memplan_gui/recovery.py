@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import stat
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -115,18 +117,47 @@ def lock_of(file: Path) -> QLockFile:
 
 
 def leftovers(folder: Path) -> Iterator[Leftover]:
-    """What memplans that are gone did not save, newest first. What cannot be read is no longer of use, and removed."""
-    files = sorted(folder.glob("*.json"), key=lambda file: file.stat().st_mtime, reverse=True)
-    for file in files:
+    """What memplans that are gone did not save, newest first.
+
+    What is not understood is passed over and stays: a newer memplan, or another one's next start, may know what it is.
+    """
+    for file in _files_in(folder):
         lock = lock_of(file)
         if not lock.tryLock(0):
             continue
         try:
-            content = json.loads(read_file(file, limit_bytes=MOST_BYTES, what="unsaved work"))
-            plan = parse_plan(content["plan"].encode())
-            path = Path(content["path"]) if content["path"] else None
-        except (MemplanError, ValueError, KeyError, TypeError, AttributeError):
-            file.unlink(missing_ok=True)
+            plan, path = _read(file)
+        except (MemplanError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
             lock.unlock()
             continue
         yield Leftover(plan, path, file, lock)
+
+
+def _files_in(folder: Path) -> list[Path]:
+    """What may be unsaved work, newest first: a pipe would never end, a link may lead anywhere or nowhere."""
+    found: list[tuple[float, Path]] = []
+    for file in folder.glob("*.json"):
+        with suppress(OSError):
+            about = file.lstat()
+            if stat.S_ISREG(about.st_mode):
+                found.append((about.st_mtime, file))
+    return [file for _, file in sorted(found, reverse=True)]
+
+
+def _read(file: Path) -> tuple[Plan, Path | None]:
+    """The plan that was kept, and its own file."""
+    content = json.loads(read_file(file, limit_bytes=MOST_BYTES, what="unsaved work"))
+    if content["recovery"] != FORMAT:
+        raise ValueError(content["recovery"])
+    return parse_plan(content["plan"].encode()), _path_of(content["path"])
+
+
+def _path_of(name: str | None) -> Path | None:
+    """The file that is called so; None where no file can be, which is no reason to lose the work."""
+    if not name or "\0" in name:
+        return None
+    try:
+        os.fsencode(name)
+    except UnicodeEncodeError:
+        return None
+    return Path(name)

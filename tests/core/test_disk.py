@@ -76,6 +76,33 @@ def test_a_device_is_written_to_and_stays_a_device() -> None:
     assert stat.S_ISCHR(Path(os.devnull).stat().st_mode)
 
 
+@on_posix
+@pytest.mark.parametrize("statement", ["read_file(path, limit_bytes=9, what='a plan')", "write_file(path, b'new')"])
+def test_a_pipe_is_refused_and_waited_for_by_nobody(tmp_path: Path, statement: str) -> None:
+    """Opening one waits until somebody opens its other end, POSIX says (open, O_NONBLOCK clear): here for ever."""
+    os.mkfifo(tmp_path / "a.memplan")
+    code = f"""
+from pathlib import Path
+from memplan.disk import read_file, write_file
+path = Path({str(tmp_path / "a.memplan")!r})
+try:
+    {statement}
+except ValueError as problem:
+    print(problem)
+"""
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False).stdout
+    assert said.strip().endswith("a.memplan: is a pipe or a socket, not a file. Give the name of a file.")
+
+
+@on_posix
+def test_what_the_shell_hands_over_as_a_pipe_is_read() -> None:
+    reading, writing = os.pipe()
+    os.write(writing, b"text")
+    os.close(writing)
+    assert read_file(Path(f"/dev/fd/{reading}"), limit_bytes=9, what="a plan") == b"text"
+    os.close(reading)
+
+
 @pytest.mark.parametrize("step", ["fsync", "replace"])
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EIO])
 def test_what_fails_on_the_way_leaves_the_old_file_and_nothing_else(

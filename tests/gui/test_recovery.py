@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 import random
 import subprocess
 import sys
@@ -10,9 +12,10 @@ from pathlib import Path
 import pytest
 from pytestqt.qtbot import QtBot
 
-from memplan import Plan, replaced
+from memplan import Plan, plan_bytes, replaced
 from memplan_gui import dialogs
 from memplan_gui.document import PlanDocument, new_plan
+from memplan_gui.file_stamp import stamp_of
 from memplan_gui.recovery import KEPT_WITHIN_MS, Leftover, Recovery, leftovers
 from memplan_gui.recovery_offer import offer_leftovers
 from memplan_gui.window import Window
@@ -140,12 +143,46 @@ def test_a_leftover_is_thrown_away_or_asked_about_again(
     assert len(list(leftovers(folder))) == num_left
 
 
-@pytest.mark.parametrize("content", ["", "[1]", '{"recovery": 1}', '{"plan": "{}", "path": null}', '{"plan": 3}'])
-def test_a_damaged_leftover_is_removed_and_nothing_is_asked(folder: Path, content: str) -> None:
+NOT_UNDERSTOOD = {
+    "empty": "",
+    "a list": "[1]",
+    "no plan": '{"recovery": 1}',
+    "no scenarios": '{"recovery": 1, "plan": "{}", "path": null}',
+    "a number": '{"recovery": 1, "plan": 3, "path": null}',
+    "nested": "[" * 100_000,
+    "a newer plan": json.dumps({"recovery": 1, "path": None, "plan": json.dumps({"memplan": 2, "scenarios": []})}),
+    "a newer form": json.dumps({"recovery": 2, "path": None, "plan": plan_bytes(new_plan()).decode()}),
+}
+
+
+@pytest.mark.parametrize("name", NOT_UNDERSTOOD)
+def test_what_is_not_understood_stays_and_hides_nothing(folder: Path, name: str) -> None:
+    """It may be somebody's work: that of a newer memplan, which is started again tomorrow."""
+    left_behind(folder, replaced(new_plan(), "title", "Lost"))
+    (folder / "a.json").write_text(NOT_UNDERSTOOD[name], encoding="utf-8")
+    assert only(folder).name == "Lost"
+    assert (folder / "a.json").read_text(encoding="utf-8") == NOT_UNDERSTOOD[name]
+    assert not (folder / "a.json.lock").exists()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="pipes and links of POSIX")
+def test_what_is_no_file_in_the_folder_hides_nothing(folder: Path) -> None:
+    left_behind(folder, replaced(new_plan(), "title", "Lost"))
+    (folder / "link.json").symlink_to(folder / "nowhere")
+    (folder / "folder.json").mkdir()
+    os.mkfifo(folder / "pipe.json")
+    names = sorted(file.name for file in folder.glob("*.json"))
+    assert only(folder).name == "Lost"
+    assert sorted(file.name for file in folder.glob("*.json")) == names
+
+
+@pytest.mark.parametrize("path", ["/a\0b.memplan", "/a\ud800.memplan"])
+def test_work_whose_file_cannot_exist_is_offered_without_one(folder: Path, path: str) -> None:
     folder.mkdir()
-    (folder / "a.json").write_text(content, encoding="utf-8")
-    assert list(leftovers(folder)) == []
-    assert not (folder / "a.json").exists()
+    content = {"recovery": 1, "path": path, "plan": plan_bytes(new_plan()).decode()}
+    (folder / "a.json").write_text(json.dumps(content), encoding="utf-8")
+    assert only(folder).path is None
+    assert stamp_of(Path(path)) is None
 
 
 def test_a_disk_that_takes_nothing_stops_nobody(document: PlanDocument, tmp_path: Path) -> None:
