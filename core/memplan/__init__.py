@@ -171,6 +171,7 @@ if TYPE_CHECKING:  # The same names for type checkers and editors; a test holds 
     from memplan.plan.training import Quantization as Quantization
     from memplan.plan.training import Training as Training
     from memplan.plan_estimates import estimate_plan as estimate_plan
+    from memplan.printable import printable as printable
     from memplan.report import REPORT_FORMATS as REPORT_FORMATS
     from memplan.report import report as report
     from memplan.report.set_up import devices_words as devices_words
@@ -285,6 +286,7 @@ _NAMES: dict[str, str] = {
     "plan.problems": "InvalidPlanError Problem",
     "plan.scenario": "PLAN_VERSION Plan Scenario",
     "plan.training": "Freeze Lora Quantization Training",
+    "printable": "printable",
     "report": "REPORT_FORMATS report",
     "report.set_up": "devices_words set_up_lines warning_lines",
     "resources": "resource",

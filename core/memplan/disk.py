@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import stat
+import time
 from contextlib import suppress
 from pathlib import Path
 
@@ -41,6 +43,8 @@ _WRITE_WORDS: dict[int, tuple[str, str]] = {
     errno.ELOOP: ("is a link that leads back to itself.", "Choose another name."),
     errno.ESPIPE: _PIPE,
 }
+_TEMPORARY = re.compile(r"\.memplan-[0-9a-f]{12}\.tmp")
+_ABANDONED_S = 3600
 _CLOSED_FOLDER = ("nothing can be written into its folder.", "Save to another folder, or change its permissions.")
 
 
@@ -161,6 +165,18 @@ def _replace(target: Path, data: bytes) -> None:
             temporary.unlink()
         raise
     _sync_folder(target.parent)
+    _sweep(target.parent)
+
+
+def _sweep(folder: Path) -> None:
+    """Remove what writings that were killed left beside their targets; one that goes on touched its file just now."""
+    with suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            if _TEMPORARY.fullmatch(entry.name):
+                with suppress(OSError):
+                    about = entry.stat(follow_symlinks=False)
+                    if stat.S_ISREG(about.st_mode) and time.time() - about.st_mtime > _ABANDONED_S:
+                        os.unlink(entry.path)  # noqa: PTH108 - beside scandir, which a folder of many files wants
 
 
 def _sync_folder(folder: Path) -> None:

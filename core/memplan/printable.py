@@ -6,8 +6,8 @@ import re
 
 # Patterns are compiled by `re`, which remembers them, when a text comes: the window's start waits for every import.
 _SPACES = r"[\t\n\v\f\r\x1c-\x1f\x85\u2028\u2029]+"
-_OBEYED = r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufeff]"
-"""Control characters, and marks that turn the direction of what follows them."""
+_OBEYED = r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufeff\ufffe\uffff]"
+"""Control characters, marks that turn the direction of what follows them, and what XML has no form for."""
 _OBEYED_IN_JSON = rf"(?!\n){_OBEYED}"
 """The same in written JSON, whose own lines may stay."""
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Literal, TypeVar
 
 from PySide6.QtCore import QSize, Qt
-from PySide6.QtWidgets import QFileDialog, QInputDialog, QMessageBox, QWidget
+from PySide6.QtWidgets import QFileDialog, QInputDialog, QLabel, QMessageBox, QWidget
 
 from memplan import __version__, tr, tr_later, translated
 from memplan_gui.icons import pixmap
@@ -151,6 +151,7 @@ def _ask(parent: QWidget, text: str, more: str, answers: Mapping[Answer, Button]
     box.setIcon(QMessageBox.Icon.Question)
     box.setText(text)
     box.setInformativeText(more)
+    _show_plainly(box)
     buttons = {answer: box.addButton(*button) for answer, button in answers.items()}
     rejecting = next(answer for answer, (_, role) in answers.items() if role == _Role.RejectRole)
     box.setDefaultButton(buttons[usual])
@@ -161,10 +162,17 @@ def _ask(parent: QWidget, text: str, more: str, answers: Mapping[Answer, Button]
     return next((answer for answer, button in buttons.items() if button is clicked), rejecting)
 
 
+def _show_plainly(box: QMessageBox) -> None:
+    """Names and messages are shown, never interpreted; the box's own switch leaves out its second text."""
+    for text in box.findChildren(QLabel):
+        text.setTextFormat(Qt.TextFormat.PlainText)
+
+
 def show_problem(parent: QWidget | None, title: str, text: str) -> None:
     """Say what went wrong, where the person must know it before going on."""
     box = QMessageBox(QMessageBox.Icon.Warning, "memplan", title, QMessageBox.StandardButton.Close, parent)
     box.setInformativeText(text)
+    _show_plainly(box)
     box.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
     box.exec()
     box.deleteLater()

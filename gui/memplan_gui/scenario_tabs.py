@@ -10,7 +10,7 @@ from memplan import tr, verdict_tone
 from memplan_gui.answers import Answers
 from memplan_gui.document import PlanDocument
 from memplan_gui.icons import icon
-from memplan_gui.pieces import MOST_WIDER, row, scaled, tool_button
+from memplan_gui.pieces import MOST_WIDER, row, scaled, tip, tool_button
 from memplan_gui.presenters.labels import tab_text
 from memplan_gui.presenters.verdict import ICONS
 from memplan_gui.scenario_edits import move_scenario, remove_scenario
@@ -87,7 +87,7 @@ class ScenarioTabs(QWidget):
                     scaled(CROSS, MOST_WIDER), scaled(CROSS, MOST_WIDER)
                 )  # Qt's own does not grow with the text
             bar.setTabText(position, tab_text(scenario.name).replace("&", "&&"))
-            bar.setTabToolTip(position, scenario.name)
+            bar.setTabToolTip(position, tip(scenario.name))
         bar.setCurrentIndex(self._document.current)
         bar.blockSignals(False)
         self._show_verdicts()

@@ -638,6 +638,13 @@ def test_streams_that_are_closed_or_full_end_in_words(fits: str, redirection: st
     assert b"defect" not in result.stderr
 
 
+@pytest.mark.skipif(os.name != "posix", reason="/dev/full")
+@pytest.mark.parametrize("arguments", ["estimate nosuch", "estimate --nosuch"])
+def test_bad_input_ends_with_its_status_where_nothing_can_be_said(arguments: str) -> None:
+    command = f"{shlex.quote(sys.executable)} -m memplan {arguments} 2> /dev/full"
+    assert subprocess.run(["sh", "-c", command], capture_output=True, timeout=60, check=False).returncode == 2
+
+
 @pytest.mark.skipif(os.name != "posix", reason="closed streams")
 def test_a_closed_input_that_nobody_reads_is_no_error(fits: str) -> None:
     command = f"{shlex.quote(sys.executable)} -m memplan estimate {shlex.quote(fits)} <&-"

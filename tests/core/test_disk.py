@@ -76,6 +76,17 @@ def test_a_device_is_written_to_and_stays_a_device() -> None:
     assert stat.S_ISCHR(Path(os.devnull).stat().st_mode)
 
 
+def test_what_a_killed_save_left_is_swept_by_a_later_one(tmp_path: Path) -> None:
+    """Only what memplan calls so itself, and what nobody has written to for an hour."""
+    names = {"old": ".memplan-0123456789ab.tmp", "new": ".memplan-ba9876543210.tmp", "other": ".memplan-notes.tmp"}
+    for name in names.values():
+        (tmp_path / name).write_bytes(b"half")
+    for name in (names["old"], names["other"]):
+        os.utime(tmp_path / name, (0, 0))
+    write_file(tmp_path / "a.txt", b"whole")
+    assert {entry.name for entry in tmp_path.iterdir()} == {names["new"], names["other"], "a.txt"}
+
+
 @on_posix
 @pytest.mark.parametrize("statement", ["read_file(path, limit_bytes=9, what='a plan')", "write_file(path, b'new')"])
 def test_a_pipe_is_refused_and_waited_for_by_nobody(tmp_path: Path, statement: str) -> None:

@@ -105,6 +105,27 @@ def test_a_name_is_never_a_formula_in_a_spreadsheet() -> None:
     assert {row["scenario"] for row in rows} == {"'=HYPERLINK(1)"}
 
 
+def test_a_name_is_on_one_line_of_a_spreadsheet_and_nothing_obeys_it() -> None:
+    plan = Plan(scenarios=(Scenario(name="\x1b[31mred\ufffe", model=ModelChoice(catalog="a")),))
+    rows = list(csv.DictReader(io.StringIO(as_csv(plan, (made_estimate(),), "gib"))))
+    assert {row["scenario"] for row in rows} == {"\\x1b[31mred\\ufffe"}
+
+
+@pytest.mark.parametrize(
+    ("notes", "written"),
+    [
+        ("<script>alert(1)</script>", "> &lt;script>alert(1)&lt;/script>"),
+        ("\\<img src=x>", "> \\&lt;img src=x>"),
+        ("![seen](http://example.com/a.png)", "> &#33;[seen](http://example.com/a.png)"),
+        ("- seq < 4096, *why* [not](http://example.com)", "> - seq < 4096, *why* [not](http://example.com)"),
+    ],
+)
+def test_notes_are_markdown_that_runs_and_fetches_nothing(notes: str, written: str) -> None:
+    """HTML in Markdown begins with `<` and a letter, `/`, `!` or `?` (CommonMark 0.31, 6.6); `![` is a picture (6.4)."""
+    plan = Plan(title="t", notes=notes, scenarios=(Scenario(name="s", model=ModelChoice(catalog="a")),))
+    assert f"\n\n{written}\n\n" in as_markdown(plan, (made_estimate(),), "gib")
+
+
 def test_a_format_that_there_is_not_says_which_there_are() -> None:
     assert REPORT_FORMATS == ("md", "csv", "html")
     with pytest.raises(MemplanError, match=r"there is no report in format 'pdf'; there are md, csv and html\."):

@@ -7,7 +7,7 @@ import re
 import shutil
 import subprocess
 import time
-from datetime import date
+from datetime import date, timedelta
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -17,9 +17,9 @@ from PySide6.QtGui import QColor, QFont, QImage, QPainter, QWheelEvent
 from PySide6.QtSvg import QSvgRenderer
 from pytestqt.qtbot import QtBot
 
-from memplan import GIB, TERM_LOOKS, Estimate, Measurement, MemplanError
+from memplan import GIB, TERM_LOOKS, Estimate, Measurement, MemplanError, printable
 from memplan_gui.charts import row_pieces
-from memplan_gui.charts.export import Paint, export, image_of, pdf_bytes, png_bytes, svg_bytes
+from memplan_gui.charts.export import Paint, export, image_of, pdf_bytes, png_bytes, svg_bytes, today
 from memplan_gui.charts.legend import BETWEEN, BEYOND, GAP, NEED, SWATCH, legend_texts, lines_of, place_entries
 from memplan_gui.charts.look import ChartLook, chart_fonts, hatch, paper_look
 from memplan_gui.charts.picture import PICTURE_SIZE
@@ -196,6 +196,24 @@ def test_svg_has_text_as_text_and_a_bar_for_each_segment(paint: Paint, estimate:
     for bar in stack_chart(estimate, "gib").bars:
         for segment in bar.segments:
             assert TERM_LOOKS[segment.term].colour.lower() in source
+
+
+@pytest.mark.parametrize("sign", ["\x01", "\x1b", "\x0c", "\ufffe", "\uffff"])
+def test_svg_is_xml_whatever_names_hold(qapp: object, sign: str) -> None:
+    def named(painter: QPainter) -> None:
+        painter.drawText(20, 20, f"a{sign}b")
+
+    root = ElementTree.fromstring(svg_bytes(named, SIZE, f"c{sign}d"))
+    texts = {"".join(text.itertext()).strip() for text in root.iter(f"{SVG}text")}
+    assert texts == {f"a{printable(sign)}b"}
+
+
+@pytest.mark.parametrize("epoch", ["99999999999999", "9" * 30, "9" * 5000])
+def test_an_epoch_beyond_all_dates_is_no_day(monkeypatch: pytest.MonkeyPatch, epoch: str) -> None:
+    monkeypatch.delenv("SOURCE_DATE_EPOCH", raising=False)
+    before = today()
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", epoch)
+    assert today() in {before, before + timedelta(days=1)}
 
 
 def lightest_bar_pixels(image: QImage) -> int:

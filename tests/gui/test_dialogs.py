@@ -160,3 +160,18 @@ def test_no_advice_takes_no_height_and_troubles_nobody(theme: Theme, qtbot: QtBo
     foot.show()
     QApplication.sendEvent(foot, QEvent(QEvent.Type.FontChange))
     assert foot.text == ""
+
+
+@pytest.mark.parametrize("question", [*ASKED, "problem"])
+def test_names_are_shown_as_they_are(parent: QWidget, question: str) -> None:
+    formats: list[Qt.TextFormat] = []
+
+    def act() -> None:
+        box = QApplication.activeModalWidget()
+        assert isinstance(box, QMessageBox)
+        formats.extend(text.textFormat() for text in box.findChildren(QLabel) if text.text())
+        box.reject()
+
+    QTimer.singleShot(0, act)
+    (ASKED | {"problem": lambda parent: dialogs.show_problem(parent, "run", "why")})[question](parent)
+    assert formats == [Qt.TextFormat.PlainText] * 2

@@ -183,6 +183,12 @@ def test_names_do_no_harm_and_tables_hold_their_columns() -> None:
     assert Amounts("gb").titled("Usable") == "Usable, GB"
 
 
+def test_what_a_terminal_would_obey_leaves_in_no_table() -> None:
+    cells = Cells(("", "\x1b[31mred"), (("Peak\ufffe", "\x07"),))
+    for write in (as_tsv, as_text, as_markdown, as_csv):
+        assert not set("\x1b\x07\ufffe") & set(write(cells))
+
+
 def test_a_picture_says_on_how_many_devices(window: Window) -> None:
     window.document.edit(window.document.full_path("hardware.devices"), 16)
     showing = window.answer_panel.showing()

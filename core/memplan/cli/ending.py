@@ -12,6 +12,7 @@ import sys
 import traceback
 from collections.abc import Sequence
 from contextlib import suppress
+from typing import TextIO
 
 import click
 
@@ -34,35 +35,34 @@ def run(arguments: Sequence[str]) -> int:
     except click.ClickException as problem:
         usage = io.StringIO()
         problem.show(file=usage)
-        click.echo(printable_lines(usage.getvalue()), err=True)  # It repeats what was typed.
+        _tell(usage.getvalue())  # It repeats what was typed.
         return problem.exit_code
     except (click.Abort, KeyboardInterrupt):
         return STOPPED
     except (ReaderGoneError, BrokenPipeError):
-        _give_up_output()
+        _give_up(sys.stdout)
         return ANSWERED
     except MemplanError as problem:
         if _is_debugging(arguments):
             traceback.print_exc()
-        click.echo(printable_lines(f"memplan: {problem}"), err=True)
+        _tell(f"memplan: {problem}")
         return BAD_INPUT
     except OSError as problem:
         # Files are read and written in words of their own; what is left is the output itself.
         if _is_debugging(arguments):
             traceback.print_exc()
-        _give_up_output()
+        _give_up(sys.stdout)
         words = (problem.strerror or type(problem).__name__).lower()
-        click.echo(f"memplan: the output cannot be written: {words}.", err=True)
+        _tell(f"memplan: the output cannot be written: {words}.")
         return BAD_INPUT
     except Exception as problem:
         if _is_debugging(arguments):
             traceback.print_exc()
             return DEFECT
         what = printable(f"{type(problem).__name__}: {problem}".splitlines()[0][:200])
-        click.echo(
+        _tell(
             f"memplan: this is a defect in memplan ({what}). Report it together with the plan and what "
-            "`memplan --debug` with the same arguments prints.",
-            err=True,
+            "`memplan --debug` with the same arguments prints."
         )
         return DEFECT
 
@@ -92,7 +92,15 @@ def _is_debugging(arguments: Sequence[str]) -> bool:
     return bool(arguments and arguments[0] == "--debug") or os.environ.get("MEMPLAN_DEBUG", "0") not in ("", "0")
 
 
-def _give_up_output() -> None:
+def _tell(words: str) -> None:
+    """Say what went wrong; where that cannot be written either, the exit status still says it."""
+    try:
+        click.echo(printable_lines(words), err=True)
+    except OSError:
+        _give_up(sys.stderr)
+
+
+def _give_up(stream: TextIO) -> None:
     """Nobody takes the rest (`head` has gone away, the disk is full): Python must not try again when it ends."""
     with suppress(OSError, ValueError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

@@ -6,6 +6,7 @@ import csv
 import io
 
 from memplan.plan.scenario import Plan
+from memplan.printable import printable
 from memplan.result import Estimate, Instant
 from memplan.units import Unit, to_unit
 
@@ -35,7 +36,7 @@ _SCENARIO_COLUMNS = (
 def _scenario_values(name: str, estimate: Estimate) -> list[str | int]:
     return [
         *(_harmless(name), _harmless(estimate.model_name), estimate.parameters.total, estimate.parameters.trainable),
-        *(estimate.device_id, estimate.usable_bytes, estimate.need.low, estimate.need.high),
+        *(_harmless(estimate.device_id), estimate.usable_bytes, estimate.need.low, estimate.need.high),
         *(estimate.verdict, estimate.basis),
     ]
 
@@ -46,5 +47,6 @@ def _instant_values(instant: Instant, estimate: Estimate) -> list[str | int]:
 
 
 def _harmless(text: str) -> str:
-    """Keep a name from being run as a formula by the spreadsheet that opens it."""
-    return f"'{text}" if text.startswith(_FORMULA_SIGNS) else text
+    """Keep a name from being run as a formula by the spreadsheet that opens it, and on one line."""
+    shown = printable(text)
+    return f"'{shown}" if text.startswith(_FORMULA_SIGNS) else shown

@@ -14,6 +14,7 @@ from memplan.units import UNIT_BYTES, UNIT_NAMES, Unit, format_bytes, to_unit
 from memplan.version import __version__
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|])")
+_TAG = re.compile(r"<(?=[A-Za-z/!?])")
 
 
 def as_markdown(plan: Plan, estimates: tuple[Estimate, ...], unit: Unit) -> str:
@@ -99,4 +100,9 @@ def _text(words: str) -> str:
 
 
 def _quoted(notes: str) -> str:
-    return "\n".join(f"> {line}".rstrip() for line in printable_lines(notes.strip()).splitlines())
+    """The notes as the Markdown that they are, but for what a reader of the page would run or fetch.
+
+    Entities and no backslashes: one that stands before the sign already would take ours away.
+    """
+    safe = _TAG.sub("&lt;", printable_lines(notes.strip())).replace("![", "&#33;[")
+    return "\n".join(f"> {line}".rstrip() for line in safe.splitlines())

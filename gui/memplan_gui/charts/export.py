@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from datetime import UTC, date, datetime
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from PySide6.QtCore import QBuffer, QIODevice, QMarginsF, QRectF, QSizeF, QUuid
 from PySide6.QtGui import QImage, QPageLayout, QPageSize, QPainter, QPdfWriter
 from PySide6.QtSvg import QSvgGenerator
 
-from memplan import MemplanError, tr, write_file
+from memplan import MemplanError, printable, tr, write_file
 
 Paint = Callable[[QPainter], None]
 SVG_DPI = 96
@@ -24,7 +25,8 @@ def today() -> date:
     """The day here; or the one that SOURCE_DATE_EPOCH says, for who wants the same file tomorrow."""
     epoch = os.environ.get("SOURCE_DATE_EPOCH", "")
     if epoch.isdecimal():
-        return datetime.fromtimestamp(int(epoch), tz=UTC).date()
+        with suppress(OverflowError, OSError, ValueError):  # it is beyond what has a date
+            return datetime.fromtimestamp(int(epoch), tz=UTC).date()
     return datetime.now().astimezone().date()
 
 
@@ -59,7 +61,8 @@ def svg_bytes(paint: Paint, size: QSizeF, title: str) -> bytes:
     painter = QPainter(generator)
     paint(painter)
     painter.end()
-    return _FAMILY.sub(b"font-family=\"'\\1', sans-serif\"", bytes(buffer.data().data()))
+    text = _NO_XML.sub(lambda found: printable(found.group()), bytes(buffer.data().data()).decode())
+    return _FAMILY.sub("font-family=\"'\\1', sans-serif\"", text).encode()
 
 
 def pdf_bytes(pages: Sequence[Paint], size: QSizeF, title: str, day: date) -> bytes:
@@ -115,7 +118,9 @@ def export(path: Path, pages: Sequence[Paint], size: QSizeF, title: str, day: da
 
 
 _NAMESPACE = QUuid("{6f4f3c0e-5a0b-4f0e-9c52-6d3a7c1d8e21}")
-_FAMILY = re.compile(rb'font-family="([^"\',]+)"')
+_NO_XML = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
+"""What XML 1.0 has no form for, not even an escaped one (section 2.2). Names may hold it, and Qt writes it as it is."""
+_FAMILY = re.compile(r'font-family="([^"\',]+)"')
 _INFO_DATE = re.compile(rb"D:\d{14}Z")
 _XMP_DATE = re.compile(rb"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[+-]\d\d:\d\d")
 

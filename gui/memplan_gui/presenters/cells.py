@@ -7,7 +7,7 @@ import io
 import re
 from dataclasses import dataclass
 
-from memplan import UNIT_NAMES, Unit, format_bytes, tr
+from memplan import UNIT_NAMES, Unit, format_bytes, printable, tr
 
 _SPECIAL = re.compile(r"([\\`*_\[\]<>|])")
 _FORMULA_SIGNS = ("=", "+", "-", "@", "\t", "\r")
@@ -101,7 +101,7 @@ def escaped(words: str) -> str:
 
 
 def _one_line(cell: str) -> str:
-    return " ".join(cell.split())
+    return printable(" ".join(cell.split()))
 
 
 def _figure_columns(cells: Cells) -> set[int]:
