@@ -77,7 +77,7 @@ def read_file(path: Path, *, limit_bytes: int, what: str, error: type[MemplanErr
         MemplanError: why it cannot be read, and what to do.
     """
     try:
-        _refuse_pipe(path)
+        refuse_pipe(path)
         with path.open("rb") as stream:
             data = stream.read(limit_bytes + 1)
             size = max(len(data), os.fstat(stream.fileno()).st_size)
@@ -111,7 +111,7 @@ def write_file(path: Path, data: bytes, *, error: type[MemplanError] = MemplanEr
         if target.exists() and not os.access(target, os.W_OK):
             # A rename would replace it all the same; who protects a file means it.
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
-        _refuse_pipe(target)
+        refuse_pipe(target)
         if target.exists() and not target.is_file():
             target.write_bytes(data)  # A device: nothing stands there that could be lost.
         else:
@@ -122,7 +122,7 @@ def write_file(path: Path, data: bytes, *, error: type[MemplanError] = MemplanEr
         raise error(f"{str(path)!r} is not the name of a file: {problem}.") from problem
 
 
-def _refuse_pipe(path: Path) -> None:
+def refuse_pipe(path: Path) -> None:
     """Refuse what may keep one waiting for ever: a pipe with nobody at its other end, a socket.
 
     Those under /dev are the shell's: it stands at the other end of `<(...)` itself.
@@ -134,7 +134,7 @@ def _refuse_pipe(path: Path) -> None:
         return
     mode = path.stat().st_mode
     if stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode):
-        raise OSError(errno.ESPIPE, os.strerror(errno.ESPIPE))
+        raise OSError(errno.ESPIPE, _PIPE[0].removesuffix("."))
 
 
 def _write_words(path: Path) -> dict[int, tuple[str, str]]:

@@ -106,6 +106,21 @@ except ValueError as problem:
 
 
 @on_posix
+def test_a_pipe_among_a_models_weights_is_waited_for_by_nobody(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "model.safetensors")
+    code = f"""
+from pathlib import Path
+from memplan.exchange.weight_files import weights_facts
+try:
+    weights_facts([Path({str(tmp_path / "model.safetensors")!r})], "")
+except ValueError as problem:
+    print(problem)
+"""
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False).stdout
+    assert said.strip().endswith("model.safetensors: is a pipe or a socket, not a file.")
+
+
+@on_posix
 def test_what_the_shell_hands_over_as_a_pipe_is_read() -> None:
     reading, writing = os.pipe()
     os.write(writing, b"text")

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from memplan.disk import refuse_pipe
 from memplan.errors import MemplanError
 from memplan.number_style import number
 
@@ -41,6 +42,7 @@ def weights_facts(files: Sequence[Path], place: str) -> dict[str, Any]:
 
 def _header(file: Path) -> list[tuple[str, int]]:
     try:
+        refuse_pipe(file)
         with file.open("rb") as stream:
             size = int.from_bytes(stream.read(8), "little")
             if size > _MOST_HEADER_BYTES:
