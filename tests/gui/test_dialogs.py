@@ -23,7 +23,9 @@ from pytestqt.qtbot import QtBot
 from memplan import contrast
 from memplan_gui import dialogs
 from memplan_gui.advice_foot import AdviceFoot
+from memplan_gui.pieces import tip
 from memplan_gui.theme import Theme, ThemeChoice
+from memplan_gui.window import Window
 
 PATH = Path("folder") / "run.memplan"
 ASKED: dict[str, Callable[[QWidget], object]] = {
@@ -175,3 +177,8 @@ def test_names_are_shown_as_they_are(parent: QWidget, question: str) -> None:
     QTimer.singleShot(0, act)
     (ASKED | {"problem": lambda parent: dialogs.show_problem(parent, "run", "why")})[question](parent)
     assert formats == [Qt.TextFormat.PlainText] * 2
+
+
+def test_a_tabs_tip_shows_a_name_as_it_is(window: Window) -> None:
+    window.document.edit(window.document.full_path("name"), "<b>a</b>")
+    assert window.answer_panel.tabs.bar.tabToolTip(0) == tip("<b>a</b>")

@@ -20,7 +20,6 @@ from memplan_gui.charts.stack_marks import Spot
 from memplan_gui.document import PlanDocument, new_plan
 from memplan_gui.fields import WORDS_IN_LIST, ChoiceEdit
 from memplan_gui.first_plan import example_plan, example_plans
-from memplan_gui.pieces import tip
 from memplan_gui.settings import Settings
 from memplan_gui.window import Window
 
@@ -424,11 +423,6 @@ def test_the_first_step_can_be_shown(window: Window) -> None:
     assert chart.chart.first_step
     assert chart.steps.value() == "first"
     assert window.answer_panel.details.breakdown.figures.table is not None
-
-
-def test_a_tabs_tip_shows_a_name_as_it_is(window: Window) -> None:
-    window.document.edit(window.document.full_path("name"), "<b>a</b>")
-    assert window.answer_panel.tabs.bar.tabToolTip(0) == tip("<b>a</b>")
 
 
 def test_scenarios_have_tabs(window: Window) -> None:
