@@ -98,9 +98,9 @@ class ParsedEdit(LineEdit):
         """The plan does not take what was typed."""
         self._is_refused = True
 
-    def give_up(self) -> None:
-        """Show the plan's value instead of a text that it has not taken."""
-        if self._is_refused:
+    def end_typing(self) -> None:
+        """Show the plan's value, which is none from before any typing now, instead of what was typed."""
+        if self.isModified() or self._is_refused:
             self._show_value()
 
     def set_value(self, value: Any) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, Signal
+from PySide6.QtCore import QEvent, QSignalBlocker, Signal
 from PySide6.QtGui import QDragEnterEvent, QFocusEvent
 from PySide6.QtWidgets import QPlainTextEdit, QWidget
 
@@ -20,26 +20,32 @@ class NotesEdit(QPlainTextEdit):
         self.setTabChangesFocus(True)
         self.setUndoRedoEnabled(False)  # every letter is the document's edit, and the document undoes it
         self.textChanged.connect(self._typed)
-        self._shown = ""
+        self._value = self._held = ""
 
     def value(self) -> str:
-        """The text."""
-        return self.toPlainText()
+        """The text, as the plan has it: its ends of lines are not always those that are shown."""
+        return self._value
 
     def set_value(self, value: str) -> None:
         """Show a text."""
-        self._shown = value
-        if value != self.toPlainText():
-            at = self.textCursor().position()
+        self._value = value
+        at = self.textCursor().position()
+        with QSignalBlocker(self):
             self.setPlainText(value)
-            cursor = self.textCursor()
-            cursor.setPosition(min(at, len(value)))
-            self.setTextCursor(cursor)
+        self._held = self._text()
+        cursor = self.textCursor()
+        cursor.setPosition(min(at, self.document().characterCount() - 1))
+        self.setTextCursor(cursor)
+
+    def _text(self) -> str:
+        """What is shown, with its no-break spaces: Qt's plain text has none."""
+        return self.document().toRawText().replace("\u2029", "\n").replace("\u2028", "\n")
 
     def _typed(self) -> None:
-        if self.toPlainText() != self._shown:
-            self._shown = self.toPlainText()
-            self.edited.emit(self._shown)
+        text = self._text()
+        if text != self._held:
+            self._value = self._held = text
+            self.edited.emit(text)
 
     def event(self, event: QEvent) -> bool:
         """Leave undo to the document."""

@@ -98,11 +98,11 @@ class PlanPanel(QFrame):
         self._recipe.show_plan()
 
     def _show_another(self) -> None:
-        """Show another scenario: what was refused in the one before is said no more."""
+        """Show another scenario: no field keeps what was typed, or refused, in the one before."""
         for line in self.rows.values():
             line.show_rejection("")
             if isinstance(line.editor, ParsedEdit | SearchEdit):
-                line.editor.give_up()
+                line.editor.end_typing()
         self.show_plan()
 
     def show_answer(self, estimate: Estimate | None) -> None:

@@ -139,10 +139,11 @@ class SearchEdit(LineEdit):
         """Whether the text names nothing that the plan could take: it stays, to be mended."""
         return self._is_refused
 
-    def give_up(self) -> None:
-        """Show the plan's entry instead of a text that it has not taken."""
+    def end_typing(self) -> None:
+        """Show the plan's entry instead of what was typed."""
+        self._give_up()
         if self._is_refused:
-            self._give_up()
+            self._show_title()
 
     def set_value(self, value: str | None) -> None:
         """Show an entry."""
