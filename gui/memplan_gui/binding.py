@@ -74,14 +74,18 @@ class Binding(QObject):
         elif isinstance(self._editor, ParsedEdit):  # of a text that is refused, no beginning may stay
             self._document.edit(self._path(), self._editor.settled_value())
             self._editor.refuse()
+        else:
+            self.show()  # what has no way to hold a refused value back shows the plan's
 
     def _taken_back(self, value: Any) -> None:
         self._document.take_back(self._path(), value)
         self.said.emit("")
 
     def _rejected(self, path: str, message: str) -> None:
-        if path == self._path():
+        if path == self._path() and isinstance(self._editor, ParsedEdit):
             self._say(message)
+        elif path == self._path():
+            self.said.emit(tr("{problem} Nothing was changed.").format(problem=message))
 
     def _say(self, message: str) -> None:
         """Say why a text was not taken, and what stays instead of it."""

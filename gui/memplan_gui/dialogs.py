@@ -9,7 +9,8 @@ from typing import Literal, TypeVar
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtWidgets import QFileDialog, QInputDialog, QLabel, QMessageBox, QWidget
 
-from memplan import __version__, tr, tr_later, translated
+from memplan import Scenario, __version__, facts_at, tr, tr_later, translated
+from memplan_gui.fields import limit_lines
 from memplan_gui.icons import pixmap
 from memplan_gui.pieces import window_size
 from memplan_gui.theme import Theme
@@ -73,6 +74,7 @@ def ask_name(parent: QWidget, name: str) -> str | None:
     dialog.setLabelText(tr("Name"))
     dialog.setTextValue(name)
     dialog.resize(window_size(NAME_SIZE))
+    limit_lines(dialog, facts_at(Scenario, "name").max_length)
     taken, text = dialog.exec(), dialog.textValue().strip()
     dialog.deleteLater()  # its parent would keep it
     return text if taken and text else None

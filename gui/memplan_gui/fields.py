@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -135,10 +136,12 @@ class ParsedEdit(LineEdit):
             value = self._value_of(text)
         except ValueError:
             value = self._settled  # not readable yet; said when the person is done
-        self._edit(value)
+        was_refused, self._is_refused = self._is_refused, False
+        self._edit(value, is_news=was_refused)
 
-    def _edit(self, value: Any) -> None:
-        if value != self._value:
+    def _edit(self, value: Any, *, is_news: bool = False) -> None:
+        """Say the value where it is another one, or where it takes the place of what was refused."""
+        if is_news or value != self._value:
             self._is_typing = True
             try:
                 self.edited.emit(value)
@@ -147,9 +150,9 @@ class ParsedEdit(LineEdit):
 
     def _done(self) -> None:
         if self.isModified():
-            self._is_refused = False
+            was_refused, self._is_refused = self._is_refused, False
             try:
-                self._edit(self._value_of(self.text()))
+                self._edit(self._value_of(self.text()), is_news=was_refused)
             except ValueError as problem:
                 self._edit(self._settled)
                 self._is_refused = True
@@ -166,7 +169,7 @@ class ParsedEdit(LineEdit):
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Escape brings the value back from before the typing."""
-        if event.key() == Qt.Key.Key_Escape and self.isModified():
+        if event.key() == Qt.Key.Key_Escape and (self.isModified() or self._is_refused):
             self._is_typing = True
             self.taken_back.emit(
                 self._settled
@@ -195,6 +198,8 @@ class IntegerEdit(ParsedEdit):
         parse = _optional(lambda text: typed_count(text, unit, most), optional)
         super().__init__(parse, _optional_text(count_text), parent)
         self._doubling, self._unit = doubling, unit
+        self._least: float = -math.inf
+        self._most: float = math.inf
         self.setPlaceholderText(tr("not given") if optional else "")
         self.textChanged.connect(self._say_in_full)
 
@@ -207,14 +212,26 @@ class IntegerEdit(ParsedEdit):
         self.read_as.emit(f"= {number}" if is_short else "")
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Up and Down step, Page Up and Page Down double and halve."""
-        value = self._value
-        if value is not None and event.key() in (Qt.Key.Key_Up, Qt.Key.Key_PageUp):
-            self.edited.emit(value * 2 if self._doubling or event.key() == Qt.Key.Key_PageUp else value + 1)
-        elif value is not None and event.key() in (Qt.Key.Key_Down, Qt.Key.Key_PageDown):
-            self.edited.emit(value // 2 if self._doubling or event.key() == Qt.Key.Key_PageDown else value - 1)
-        else:
+        """Up and Down step, Page Up and Page Down double and halve, as far as the field goes."""
+        key = event.key()
+        if key not in (Qt.Key.Key_Up, Qt.Key.Key_PageUp, Qt.Key.Key_Down, Qt.Key.Key_PageDown):
             super().keyPressEvent(event)
+            return
+        if self.isModified():
+            self._done()  # a step is one from what is typed
+        if (value := self._value) is None:
+            return
+        if key in (Qt.Key.Key_Up, Qt.Key.Key_PageUp):
+            stepped = value * 2 if self._doubling or key == Qt.Key.Key_PageUp else value + 1
+        else:
+            stepped = value // 2 if self._doubling or key == Qt.Key.Key_PageDown else value - 1
+        if stepped != value and self._least <= stepped <= self._most:
+            self.edited.emit(stepped)
+
+    def set_range(self, least: float | None, most: float | None) -> None:
+        """Let no step lead out of what the field takes."""
+        self._least = -math.inf if least is None else least
+        self._most = math.inf if most is None else most
 
 
 class FractionEdit(ParsedEdit):
@@ -239,6 +256,8 @@ class BytesEdit(ParsedEdit):
 
     def set_unit(self, unit: Unit) -> None:
         """Read and write in another unit."""
+        if self.isModified():
+            self._done()  # what is typed is meant in the unit before
         self._unit = unit
         if self._value is not None and not self._is_refused:
             self.setText(bytes_text(self._value, unit))
@@ -363,6 +382,12 @@ class ToggleEdit(QCheckBox):
     def _clicked(self, on: bool) -> None:
         self.edited.emit(on)
         self.finished.emit()
+
+
+def limit_lines(parent: QWidget, most: int | None) -> None:
+    """Let the lines that Qt made in a dialog take no more letters than what they ask for may have."""
+    for line in parent.findChildren(QLineEdit):
+        line.setMaxLength(line.maxLength() if most is None else most)
 
 
 def is_undo(event: QEvent) -> bool:

@@ -8,10 +8,11 @@ from PySide6.QtWidgets import QGridLayout, QLabel, QSizePolicy, QWidget
 from memplan import FieldFacts, choice_title, tr, tr_n, translated
 from memplan_gui.fields import BytesEdit, ChoiceEdit, FractionEdit, IntegerEdit, NamesEdit, TextEdit, ToggleEdit
 from memplan_gui.icons import icon
-from memplan_gui.pieces import MOST_WIDER, column, label, scaled, shown, tip, tool_button
+from memplan_gui.pieces import MOST_WIDER, as_label, column, label, scaled, shown, tip, tool_button
 from memplan_gui.presenters.field_help import field_help
 from memplan_gui.search_field import SearchEdit
 from memplan_gui.theme import Theme
+from memplan_gui.wrapped_label import WrappedLabel
 
 LABEL_WIDTH = 152
 NUMBER_WIDTH = 84
@@ -42,6 +43,26 @@ def _is_tight() -> bool:
     return scaled(LABEL_WIDTH) > scaled(LABEL_WIDTH, MOST_WIDER)
 
 
+class RejectionLine(WrappedLabel):
+    """Under an editor, why its last edit was not taken."""
+
+    def __init__(self, editor: QWidget) -> None:
+        super().__init__("")
+        self._editor = editor
+        as_label(self, "rejection", selectable=True)
+        self.hide()
+
+    def show_rejection(self, message: str) -> None:
+        """Say it and mark the editor; empty when there is nothing to say."""
+        if message == self.text() == "":
+            return
+        self.setText(message[:1].upper() + message[1:])
+        shown(self, bool(message))
+        self._editor.setProperty("rejected", bool(message))
+        self._editor.style().unpolish(self._editor)
+        self._editor.style().polish(self._editor)
+
+
 class FieldRow(QWidget):
     """Label, editor, and unit or note; under them what is wrong with the last edit. Advice colours the label: no row
     moves.
@@ -56,7 +77,7 @@ class FieldRow(QWidget):
         super().__init__()
         self.note = label("", "caption", wraps=True) if noted else None
         self.editor = editor
-        self._rejection: QLabel | None = None
+        self._rejection: RejectionLine | None = None
         self._name: QLabel | None = None
         self._advice = ""
         self._grid = grid = QGridLayout(self)
@@ -65,6 +86,8 @@ class FieldRow(QWidget):
         grid.setContentsMargins(INSET, 0, INSET, ROW_GAP)
         grid.setColumnMinimumWidth(0, scaled(LABEL_WIDTH, MOST_WIDER))
         grid.setColumnStretch(1, 1)
+        if isinstance(editor, IntegerEdit):
+            editor.set_range(facts.minimum, facts.maximum)
         title = title or translated(facts.title)
         editor.setAccessibleName(title)
         choices = [editor.itemText(at) for at in range(editor.count())] if isinstance(editor, ChoiceEdit) else []
@@ -115,13 +138,9 @@ class FieldRow(QWidget):
         if not message and not self.rejection:
             return
         if self._rejection is None:  # most rows never have anything to say
-            self._rejection = label("", "rejection", wraps=True, selectable=True)
+            self._rejection = RejectionLine(self.editor)
             self._grid.addWidget(self._rejection, 1, 0, 1, 3)
-        self._rejection.setText(message[:1].upper() + message[1:])
-        shown(self._rejection, bool(message))
-        self.editor.setProperty("rejected", bool(message))
-        self.editor.style().unpolish(self.editor)
-        self.editor.style().polish(self.editor)
+        self._rejection.show_rejection(message)
 
     def show_advice(self, message: str) -> None:
         """Mark the field that the estimate has something to say about; what it says stands at the panel's foot."""

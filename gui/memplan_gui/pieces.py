@@ -80,11 +80,16 @@ def turn(layout: QBoxLayout, *, down: bool, spacing: int) -> None:
 def label(text: str = "", role: str = "", *, wraps: bool = False, selectable: bool = False) -> QLabel:
     """A label; `role` names its text size and colour in the style sheet."""
     result = WrappedLabel(text) if wraps else QLabel(text)
-    result.setTextFormat(Qt.TextFormat.PlainText)  # names and messages are shown, never interpreted
-    result.setProperty("role", role)
-    if selectable:
-        result.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+    as_label(result, role, selectable=selectable)
     return result
+
+
+def as_label(widget: QLabel, role: str, *, selectable: bool = False) -> None:
+    """Make a label one of ours: `role` names its text size and colour in the style sheet."""
+    widget.setTextFormat(Qt.TextFormat.PlainText)  # names and messages are shown, never interpreted
+    widget.setProperty("role", role)
+    if selectable:
+        widget.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
 
 
 def tool_button(role: str, name: str, *, text: str = "", tip: str = "", checkable: bool = False) -> QToolButton:

@@ -24,7 +24,7 @@ from memplan_gui.document import PlanDocument
 from memplan_gui.field_help import FieldHelp
 from memplan_gui.fields import BytesEdit, ParsedEdit, TextEdit
 from memplan_gui.flow_row import FlowRow
-from memplan_gui.forms import INSET, FieldRow, Fold, editor_for
+from memplan_gui.forms import INSET, FieldRow, Fold, RejectionLine, editor_for
 from memplan_gui.help_topics import TOPIC, topic_of_field
 from memplan_gui.model_source import ModelSource
 from memplan_gui.notes_edit import NotesEdit
@@ -61,6 +61,8 @@ class PlanPanel(QFrame):
         self.setFixedWidth(scaled(PANEL_WIDTH, MOST_WIDER))
         self._document, self._theme = document, theme
         self.rows: dict[str, FieldRow] = {}
+        self.rejections: dict[str, RejectionLine] = {}
+        """Of the plan's own fields, which no scenario has."""
         self._bindings: list[Binding] = []
         self._folds: list[tuple[FoldSpec, Fold]] = []
         self._applying: tuple[Scenario, frozenset[str]] | None = None
@@ -77,7 +79,7 @@ class PlanPanel(QFrame):
         self._column.addStretch(1)
         document.changed.connect(lambda _: self.show_plan())
         document.current_changed.connect(lambda _: self._show_another())
-        document.replaced_whole.connect(self._show_another)
+        document.replaced_whole.connect(self._show_another_plan)
         self.show_plan()
 
     def show_plan(self) -> None:
@@ -104,6 +106,12 @@ class PlanPanel(QFrame):
             if isinstance(line.editor, ParsedEdit | SearchEdit):
                 line.editor.end_typing()
         self.show_plan()
+
+    def _show_another_plan(self) -> None:
+        for line in self.rejections.values():
+            line.show_rejection("")
+        self.title.end_typing()
+        self._show_another()
 
     def show_answer(self, estimate: Estimate | None) -> None:
         """Show what the estimate says of the model, and its advice with the fields it speaks of."""
@@ -166,8 +174,8 @@ class PlanPanel(QFrame):
         title.setAccessibleName(tr("Plan title"))
         title.setAccessibleDescription(tr("What the plan is about."))
         title.setToolTip(tr("What the plan is about."))
-        self._bindings.append(Binding(self._document, "title", title, self, in_scenario=False))
         self._column.addWidget(title)
+        self._column.addWidget(self._bind_plans_own("title", title))
 
     def _build_section(self, section: SectionSpec) -> None:
         self._column.addSpacing(SECTION_GAP)
@@ -235,11 +243,19 @@ class PlanPanel(QFrame):
         notes.setAccessibleName(tr("Notes"))
         notes.setAccessibleDescription(tr("Anything worth keeping beside the numbers."))
         notes.setFixedHeight(scaled(120))
-        self._bindings.append(Binding(self._document, "notes", notes, self, in_scenario=False))
         inset = column(margins=(INSET, 0, INSET, 0))
         inset.addWidget(notes)
+        inset.addWidget(self._bind_plans_own("notes", notes))
         fold.rows.addLayout(inset)
         self._column.addWidget(fold)
+
+    def _bind_plans_own(self, field: str, editor: TextEdit | NotesEdit) -> RejectionLine:
+        """Bind a field that is the whole plan's; what it gives says why an edit was not taken."""
+        line = self.rejections[field] = RejectionLine(editor)
+        binding = Binding(self._document, field, editor, self, in_scenario=False)
+        binding.said.connect(line.show_rejection)
+        self._bindings.append(binding)
+        return line
 
     def _build_fold(self, spec: FoldSpec, fold: Fold) -> None:
         if fold.rows.count():

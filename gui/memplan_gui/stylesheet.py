@@ -54,6 +54,7 @@ QLineEdit#plan_title {
 }
 QLineEdit#plan_title:hover { border-color: $hairline; }
 QLineEdit#plan_title:focus { border: 2px solid $accent; background: $field; padding: 2px 4px; }
+QLineEdit#plan_title[rejected="true"] { border-color: $does_not_fit; }
 QCheckBox { spacing: 8px; min-height: 24px; }
 QCheckBox::indicator {
   width: ${box}px; height: ${box}px; border: 1px solid $border; border-radius: 3px; background: $field;

@@ -8,12 +8,15 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QLineEdit
+from PySide6.QtCore import Qt, QTimer
+from PySide6.QtWidgets import QApplication, QInputDialog, QLineEdit, QWidget
 from pytestqt.qtbot import QtBot
 
-from memplan import Plan, replaced
+from memplan import GIB, Plan, Scenario, facts_at, replaced
+from memplan_gui import dialogs
 from memplan_gui.document import PlanDocument, new_plan
+from memplan_gui.fields import BytesEdit, IntegerEdit
+from memplan_gui.forms import FieldRow
 from memplan_gui.notes_edit import NotesEdit
 from memplan_gui.window import Window
 
@@ -67,3 +70,121 @@ def test_what_is_typed_in_one_scenario_is_not_taken_back_in_another(
     qtbot.keyClick(line.editor, Qt.Key.Key_Return)
     assert batches(window) == [kept, second.training.micro_batch]
     assert (line.rejection, line.editor.is_refused) == ("", False)
+
+
+def test_a_title_that_is_too_long_is_said_and_stays_to_be_mended(open_window: OpenWindow, qtbot: QtBot) -> None:
+    window = open_window(PlanDocument(new_plan().model_copy(update={"title": "short"})))
+    title, line = window.plan_panel.title, window.plan_panel.rejections["title"]
+    too_long = "x" * ((facts_at(Plan, "title").max_length or 0) + 1)
+    title.setFocus()
+    title.selectAll()
+    title.insert(too_long[:-1])  # as pasted
+    qtbot.keyClick(title, Qt.Key.Key_X)
+    qtbot.keyClick(title, Qt.Key.Key_Return)
+    assert (window.document.plan.title, title.text(), title.is_refused) == ("short", too_long, True)
+    assert "500 characters" in line.text()
+    assert "keeps short" in line.text()
+    assert not line.isHidden()
+    qtbot.keyClick(title, Qt.Key.Key_Escape)
+    assert (title.text(), line.text(), line.isHidden()) == ("short", "", True)
+
+
+def test_notes_that_are_too_long_are_said_and_those_of_the_plan_stay(open_window: OpenWindow, qtbot: QtBot) -> None:
+    window = open_window(PlanDocument(new_plan().model_copy(update={"notes": "short"})))
+    notes, line = notes_of(window), window.plan_panel.rejections["notes"]
+    notes.insertPlainText("x" * (facts_at(Plan, "notes").max_length or 0))
+    assert (window.document.plan.notes, notes.toPlainText()) == ("short", "short")
+    assert "1,000,000 characters" in line.text()
+    assert line.text().endswith(" Nothing was changed.")
+    assert not line.isHidden()
+    qtbot.keyClicks(notes, "!")
+    assert (len(window.document.plan.notes), line.isHidden()) == (6, True)
+
+
+def test_another_plan_is_opened_over_a_title_that_is_being_typed(open_window: OpenWindow, qtbot: QtBot) -> None:
+    window = open_window(PlanDocument(new_plan()))
+    type_over(qtbot, window.plan_panel.title, "y" * 501)
+    window.document.begin(new_plan())
+    assert (window.plan_panel.title.text(), window.plan_panel.rejections["title"].text()) == ("Untitled", "")
+    qtbot.keyClick(window.plan_panel.title, Qt.Key.Key_Return)
+    assert window.document.plan.title == "Untitled"
+
+
+@pytest.fixture
+def batch(window: Window) -> FieldRow:
+    window.document.edit(window.document.full_path(BATCH), 5)
+    line = window.plan_panel.rows[BATCH]
+    line.editor.setFocus()
+    return line
+
+
+@pytest.mark.parametrize(("value", "key"), [(1, Qt.Key.Key_Down), (1_000_000, Qt.Key.Key_PageUp)])
+def test_no_arrow_leads_out_of_what_a_field_takes(
+    window: Window, qtbot: QtBot, batch: FieldRow, value: int, key: Qt.Key
+) -> None:
+    window.document.edit(window.document.full_path(BATCH), value)
+    qtbot.keyClick(batch.editor, key)
+    assert (batches(window), batch.rejection, batch.editor.is_refused) == ([value], "", False)
+
+
+@pytest.mark.parametrize(("typed", "key", "value"), [("1", Qt.Key.Key_Down, 1), ("16", Qt.Key.Key_Up, 17)])
+def test_an_arrow_steps_from_what_is_typed(
+    window: Window, qtbot: QtBot, batch: FieldRow, typed: str, key: Qt.Key, value: int
+) -> None:
+    type_over(qtbot, batch.editor, typed)
+    qtbot.keyClick(batch.editor, key)
+    assert (batches(window), batch.editor.text(), batch.rejection) == ([value], str(value), "")
+
+
+def test_escape_clears_what_was_refused_of_an_arrow(qtbot: QtBot) -> None:
+    editor = IntegerEdit()
+    qtbot.addWidget(editor)
+    editor.set_value(4)
+    editor.edited.connect(lambda _: editor.refuse())  # as by a rule over several fields
+    qtbot.keyClick(editor, Qt.Key.Key_Up)
+    assert (editor.is_refused, editor.isModified()) == (True, False)
+    editor.edited.disconnect()
+    qtbot.keyClick(editor, Qt.Key.Key_Escape)
+    assert (editor.is_refused, editor.text()) == (False, "4")
+
+
+@pytest.mark.parametrize("refused", ["many", "0"])
+def test_new_text_is_not_refused_because_the_one_before_was(
+    window: Window, qtbot: QtBot, batch: FieldRow, refused: str
+) -> None:
+    type_over(qtbot, batch.editor, refused)
+    qtbot.keyClick(batch.editor, Qt.Key.Key_Return)
+    assert batch.rejection
+    type_over(qtbot, batch.editor, "5")  # the plan's value, which is no edit
+    assert (batch.editor.is_refused, batch.rejection, batch.editor.property("rejected")) == (False, "", False)
+    qtbot.keyClick(batch.editor, Qt.Key.Key_Return)
+    assert (batches(window), batch.rejection) == ([5], "")
+
+
+def test_what_is_typed_is_meant_in_the_unit_of_its_typing(qtbot: QtBot) -> None:
+    editor = BytesEdit()
+    qtbot.addWidget(editor)
+    editor.edited.connect(editor.set_value)
+    editor.set_value(GIB)
+    type_over(qtbot, editor, "2")
+    editor.set_unit("gb")
+    assert (editor.value(), editor.text(), editor.isModified()) == (2 * GIB, "2.14748 GB", False)
+    type_over(qtbot, editor, "3")
+    qtbot.keyClick(editor, Qt.Key.Key_Escape)
+    assert editor.value() == 2 * GIB  # not what stood there before both
+
+
+def test_no_name_is_given_that_a_scenario_does_not_take(qtbot: QtBot) -> None:
+    parent, longest = QWidget(), facts_at(Scenario, "name").max_length or 0
+    qtbot.addWidget(parent)
+
+    def act() -> None:
+        dialog = QApplication.activeModalWidget()
+        assert isinstance(dialog, QInputDialog)
+        line = dialog.findChild(QLineEdit)
+        line.selectAll()
+        line.insert("n" * (longest + 1))
+        dialog.accept()
+
+    QTimer.singleShot(0, act)
+    assert dialogs.ask_name(parent, "before") == "n" * longest
