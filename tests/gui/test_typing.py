@@ -165,6 +165,7 @@ def test_what_is_typed_is_meant_in_the_unit_of_its_typing(qtbot: QtBot) -> None:
     editor = BytesEdit()
     qtbot.addWidget(editor)
     editor.edited.connect(editor.set_value)
+    editor.taken_back.connect(editor.set_value)
     editor.set_value(GIB)
     type_over(qtbot, editor, "2")
     editor.set_unit("gb")
