@@ -18,6 +18,8 @@ from memplan_gui.document import PlanDocument, new_plan
 from memplan_gui.fields import BytesEdit, IntegerEdit
 from memplan_gui.forms import FieldRow
 from memplan_gui.notes_edit import NotesEdit
+from memplan_gui.presenters.automatic_names import free_name
+from memplan_gui.scenario_edits import duplicate_scenario
 from memplan_gui.window import Window
 
 OpenWindow = Callable[..., Window]
@@ -173,6 +175,16 @@ def test_what_is_typed_is_meant_in_the_unit_of_its_typing(qtbot: QtBot) -> None:
     type_over(qtbot, editor, "3")
     qtbot.keyClick(editor, Qt.Key.Key_Escape)
     assert editor.value() == 2 * GIB  # not what stood there before both
+
+
+def test_a_name_without_room_for_a_number_makes_it() -> None:
+    longest = "n" * (facts_at(Scenario, "name").max_length or 0)
+    document = PlanDocument(Plan(scenarios=(replaced(new_plan().scenarios[0], "name", longest),)))
+    duplicate_scenario(document)
+    assert [one.name for one in document.plan.scenarios] == [longest, longest[:-2] + " 2"]
+    assert (
+        free_name(longest, {longest, *(f"{longest[:-2]} {number}" for number in range(2, 10))}) == longest[:-3] + " 10"
+    )
 
 
 def test_no_name_is_given_that_a_scenario_does_not_take(qtbot: QtBot) -> None:

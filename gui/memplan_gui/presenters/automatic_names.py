@@ -5,7 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from memplan import MemplanError, Plan, Scenario, Training, catalog, choice_title, format_count, plain_numbers, replaced
+from memplan import (
+    MemplanError,
+    Plan,
+    Scenario,
+    Training,
+    catalog,
+    choice_title,
+    facts_at,
+    format_count,
+    plain_numbers,
+    replaced,
+)
 
 MOST_EXTRAS = 2
 _NUMBERED = re.compile(r" \d+$")
@@ -159,6 +170,12 @@ def free_name(wanted: str, taken: set[str]) -> str:
     if wanted not in taken:
         return wanted
     number = 2
-    while f"{wanted} {number}" in taken:
+    while (name := _with_number(wanted, number)) in taken:
         number += 1
-    return f"{wanted} {number}"
+    return name
+
+
+def _with_number(name: str, number: int) -> str:
+    """The name with a number behind it, shortened where a scenario's name has no room for both."""
+    tail, most = f" {number}", facts_at(Scenario, "name").max_length
+    return (name if most is None else name[: most - len(tail)].rstrip()) + tail
