@@ -10,9 +10,8 @@ from PySide6.QtCore import QSize, Qt
 from PySide6.QtWidgets import QFileDialog, QInputDialog, QLabel, QMessageBox, QWidget
 
 from memplan import Scenario, __version__, facts_at, tr, tr_later, translated
-from memplan_gui.fields import limit_lines
 from memplan_gui.icons import pixmap
-from memplan_gui.pieces import window_size
+from memplan_gui.pieces import limit_lines, window_size
 from memplan_gui.theme import Theme
 
 NAME_SIZE = QSize(440, 110)

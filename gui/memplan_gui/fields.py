@@ -384,12 +384,6 @@ class ToggleEdit(QCheckBox):
         self.finished.emit()
 
 
-def limit_lines(parent: QWidget, most: int | None) -> None:
-    """Let the lines that Qt made in a dialog take no more letters than what they ask for may have."""
-    for line in parent.findChildren(QLineEdit):
-        line.setMaxLength(line.maxLength() if most is None else most)
-
-
 def is_undo(event: QEvent) -> bool:
     """Whether a widget is asked if it wants the keys of undo or redo for itself."""
     return event.type() == QEvent.Type.ShortcutOverride and (

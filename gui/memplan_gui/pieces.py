@@ -10,6 +10,7 @@ from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
     QLabel,
+    QLineEdit,
     QToolButton,
     QVBoxLayout,
     QWidget,
@@ -90,6 +91,12 @@ def as_label(widget: QLabel, role: str, *, selectable: bool = False) -> None:
     widget.setProperty("role", role)
     if selectable:
         widget.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+
+
+def limit_lines(parent: QWidget, most: int | None) -> None:
+    """Let the lines that Qt made in a dialog take no more letters than what they ask for may have."""
+    for line in parent.findChildren(QLineEdit):
+        line.setMaxLength(line.maxLength() if most is None else most)
 
 
 def tool_button(role: str, name: str, *, text: str = "", tip: str = "", checkable: bool = False) -> QToolButton:
