@@ -171,9 +171,7 @@ class ParsedEdit(LineEdit):
         """Escape brings the value back from before the typing."""
         if event.key() == Qt.Key.Key_Escape and (self.isModified() or self._is_refused):
             self._is_typing = True
-            self.taken_back.emit(
-                self._settled
-            )  # even where it is the plan's already: what was refused is no news any more
+            self.taken_back.emit(self._settled)  # even where the plan has it: what was refused is no news any more
             self._is_typing = False
             self._show_value()
             return
